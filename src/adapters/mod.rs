@@ -1,0 +1,5 @@
+//! Everything outside this program, one thin file a service: an adapter method is one outside action with domain
+//! types in and out. Adapters import `model`, `text` and their own section of the config; never `decide`, `steps`,
+//! or each other (`http`, `process` and `clock` excepted).
+
+pub mod clock;

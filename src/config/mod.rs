@@ -1,0 +1,259 @@
+//! The validated configuration: domain types only, no raw strings of the file. `load` (in `load.rs`) is the
+//! only place that reads the config file, the environment and `.env`.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::model::{RepoName, Slot};
+
+/// Directories and files that tick owns; see `docs/ARCHITECTURE.md`, State.
+#[derive(Debug, Clone)]
+pub struct Home {
+    pub root: PathBuf,
+    pub config_file: PathBuf,
+    pub state: PathBuf,
+    pub signals: PathBuf,
+    pub logs: PathBuf,
+    /// Overrides of what is shipped in the binary.
+    pub collectors: PathBuf,
+    pub prompts: PathBuf,
+}
+
+/// What tick may do for a repo. Ordered: a later rung may do all that an earlier one may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    Observe,
+    Diagnose,
+    MonitorOnly,
+    Active,
+}
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub home: Home,
+    pub repos: BTreeMap<Slot, Repo>,
+    pub detection: Detection,
+    /// Globs that extend the built-in sensitive list (`sensitivePaths` and `severity.needsHumanPaths`).
+    pub sensitive: Vec<String>,
+    pub agents: Agents,
+    pub limits: Limits,
+    pub retry: Retry,
+    pub notify: Notify,
+    pub github: GitHubService,
+    pub secrets: Secrets,
+    /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
+    pub allow_private_hosts: Vec<String>,
+    /// SHA-256 of the config file and of every file that can change what runs, by path.
+    pub digests: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Repo {
+    pub slot: Slot,
+    pub mode: Mode,
+    /// Without it the slot stays at `diagnose`.
+    pub github: Option<RepoName>,
+    /// Clone URL; derived from the GitHub base when the file does not set it.
+    pub git_url: Option<String>,
+    /// Default branch; none = as the host says.
+    pub branch: Option<String>,
+    pub setup: Vec<CommandLine>,
+    pub test: Vec<CommandLine>,
+    /// At least one; a repo without `targets` is its own only target.
+    pub targets: Vec<Target>,
+    pub may_skip: Vec<String>,
+    pub rollback_own: bool,
+    pub test_timeout: Duration,
+    /// Shortest observation after a merge.
+    pub observe_min: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub name: String,
+    pub health: Vec<HealthProbe>,
+    pub jsonrpc: Vec<JsonRpcProbe>,
+    pub declared: Vec<DeclaredUse>,
+}
+
+#[derive(Debug, Clone)]
+pub struct HealthProbe {
+    pub name: String,
+    pub url: Url,
+    pub every: Option<Duration>,
+    pub timeout: Duration,
+    /// Accepted statuses; default 200..=299.
+    pub status: Vec<u16>,
+    /// A jq program over the JSON body that must give `true`.
+    pub jq: Option<String>,
+    pub contains: Option<String>,
+    /// A jq program over the JSON body that gives the SHA of the release that serves.
+    pub release: Option<String>,
+    /// A jq program that gives the number of requests served since the process started.
+    pub requests: Option<String>,
+    pub max_latency: Option<Duration>,
+    /// Header names and the environment variables that hold their values, resolved.
+    pub headers: Vec<(String, SecretString)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct JsonRpcProbe {
+    pub name: String,
+    pub url: Url,
+    pub every: Option<Duration>,
+    pub timeout: Duration,
+    pub method: String,
+    pub params: serde_json::Value,
+    /// A jq program over `result` that must give `true`.
+    pub jq: Option<String>,
+    /// A second endpoint whose block number this one may lag behind by at most `max_lag`.
+    pub reference: Option<Url>,
+    pub max_lag: Option<u64>,
+    pub headers: Vec<(String, SecretString)>,
+}
+
+/// Use of a declared collector (`collectors/NAME.json` + `NAME.jq`) by a target.
+#[derive(Debug, Clone)]
+pub struct DeclaredUse {
+    pub collector: String,
+    pub every: Option<Duration>,
+    /// Values of the placeholders that the request file names.
+    pub values: BTreeMap<String, String>,
+    /// Values of its secret placeholders, resolved from the environment.
+    pub secrets: BTreeMap<String, SecretString>,
+}
+
+/// One command: program and arguments, split like POSIX words without any expansion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// As written in the config.
+    pub text: String,
+    pub argv: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Detection {
+    /// Checks that never block (`ciNonblockingRe`); refused when it matches the empty string.
+    pub ci_nonblocking: Option<regex::Regex>,
+    /// Log lines that count as JSON-RPC errors (`rpcErrRe`).
+    pub rpc_error: Option<regex::Regex>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Agents {
+    pub defined: BTreeMap<String, Agent>,
+    /// Names in the order in which they are tried.
+    pub triage: Vec<String>,
+    pub fix: Vec<String>,
+    pub audit: Vec<String>,
+    /// The owner spelled out that agents and tests may run although no sandbox holds them.
+    pub unsandboxed: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Agent {
+    pub name: String,
+    pub kind: AgentKind,
+    /// Absolute path of the program.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub model: Option<String>,
+    pub turns: u32,
+    pub wall: Duration,
+    pub usd_per_run: Option<f64>,
+    pub billing: Billing,
+    /// Environment of the child beside the fixed allow-list: the model key and its base URL.
+    pub env: BTreeMap<String, SecretString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentKind {
+    Claude,
+    Command,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Billing {
+    Metered,
+    Plan,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    pub usd_per_incident: f64,
+    pub usd_per_day: f64,
+    pub usd_per_month: f64,
+    pub agent_runs_per_day: u32,
+    pub diff_lines: u32,
+    pub diff_lines_merge: u32,
+    pub open_pulls_per_repo: u32,
+    pub retries_per_run: u32,
+    pub attempt_wall: Duration,
+    /// Whole of one collection; a collector that is not done by then has failed.
+    pub collect_deadline: Duration,
+    pub gate_deadline: Duration,
+    /// Concurrent requests of one collection.
+    pub concurrency: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    pub attempts: u32,
+    pub multiplier: f64,
+    pub first: Duration,
+    pub random_factor: f64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Notify {
+    pub mail: MailBackend,
+    pub from: String,
+    pub to: Vec<String>,
+    /// Put before each subject, such as `acme`.
+    pub name: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum MailBackend {
+    /// No mail is configured: messages stand in `tick status` and the run log only.
+    Off,
+    /// `SMTP_URL`.
+    Smtp(SecretString),
+    /// One file a message, for tests and for people without a mail server.
+    File(PathBuf),
+}
+
+#[derive(Debug, Clone)]
+pub struct GitHubService {
+    pub api: Url,
+    /// `https://github.com`; clone URLs start with it.
+    pub web: Url,
+}
+
+/// Secrets from the environment or `.env`, by the name of their variable.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets {
+    pub values: BTreeMap<String, SecretString>,
+}
+
+impl Secrets {
+    pub fn get(&self, name: &str) -> Option<&SecretString> {
+        self.values.get(name)
+    }
+
+    pub fn github(&self) -> Option<&SecretString> {
+        self.get("GITHUB_TOKEN")
+    }
+}
+
+impl Config {
+    pub fn repo(&self, slot: &Slot) -> Option<&Repo> {
+        self.repos.get(slot)
+    }
+}

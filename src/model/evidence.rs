@@ -1,0 +1,157 @@
+//! Evidence for a merge: guards, proof, tests, audit. Each is bound to one head SHA.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Sha;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GuardVerdict {
+    Accept,
+    NeedsHuman,
+    Reject,
+}
+
+/// One thing a guard saw in a diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable rule id, such as `fixer-touched-tests`, `sensitive-path`, `diff-size`, `secret`.
+    pub rule: String,
+    pub verdict: GuardVerdict,
+    pub path: String,
+    pub line: Option<u32>,
+    /// What stood there and what would stand there; empty where it does not apply.
+    pub was: String,
+    pub is: String,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuardReport {
+    pub verdict: GuardVerdict,
+    pub findings: Vec<Finding>,
+    /// Changed paths, sorted.
+    pub paths: Vec<String>,
+    pub added: u32,
+    pub removed: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TestStatus {
+    Pass,
+    Fail,
+    Error,
+    Skip,
+}
+
+/// One result of one test id. Ids repeat in real suites, so a suite is a multiset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestResult {
+    pub status: TestStatus,
+    /// An assertion failed inside the named test (as opposed to a load, import or set-up error).
+    pub by_assertion: bool,
+    /// Type and message of the failure, redacted; empty on pass.
+    pub message: String,
+}
+
+/// Results of one run of a slot's test commands on one tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suite {
+    pub tests: BTreeMap<String, Vec<TestResult>>,
+    /// Set when the output could not be read as results of a known runner: the run proves nothing.
+    pub unreadable: Option<String>,
+    /// Load, import and collection errors, by file or module.
+    pub load_errors: Vec<String>,
+    pub timed_out: bool,
+    /// SHA-256 of the whole output.
+    pub digest: String,
+    pub ms: u64,
+    /// "sandboxed" or "not sandboxed: …".
+    pub sandbox: String,
+}
+
+impl Suite {
+    pub fn count(&self, status: TestStatus) -> usize {
+        self.tests.values().flatten().filter(|r| r.status == status).count()
+    }
+
+    pub fn total(&self) -> usize {
+        self.tests.values().map(Vec::len).sum()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Witness {
+    /// A check that already fails at the base with this signature.
+    A,
+    /// A new regression test, red without the fix and green with it.
+    B,
+    /// None possible.
+    C,
+}
+
+/// What the harness computed about one attempt's head. Shown in the PR, with what is not proven.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    pub base: Sha,
+    pub head: Sha,
+    pub grade: ProofGrade,
+    pub witness: Witness,
+    /// Ids of the tests that carry the proof (computed, never what the agent lists).
+    pub witness_ids: Vec<String>,
+    /// Message of the red run, redacted.
+    pub red: String,
+    pub green_runs: u32,
+    pub base_counts: Counts,
+    pub head_counts: Counts,
+    /// Commands a person can repeat it with.
+    pub commands: Vec<String>,
+    /// Sentences: what this proof does not show.
+    pub not_proven: Vec<String>,
+    pub sandbox: String,
+    /// SHA-256 over the outputs of all runs, in order.
+    pub digest: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    pub pass: u32,
+    pub fail: u32,
+    pub error: u32,
+    pub skip: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "grade", content = "why")]
+pub enum ProofGrade {
+    /// Red without, green with, nothing lost.
+    Proven,
+    /// The harness could not compute it (unknown runner, unreadable output): a person decides.
+    Unproven(String),
+    /// The red is not red: the new test passes on the base, or fails by anything but an assertion.
+    NotRed(String),
+    /// The head does not pass: witness still red, or an id of the base lost or worse.
+    NotGreen(String),
+}
+
+/// Reply of the auditor, parsed strictly and bound to a head.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audit {
+    pub verdict: AuditVerdict,
+    pub head: Sha,
+    pub agent: String,
+    pub reasons: Vec<String>,
+    pub sandbox: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditVerdict {
+    Approve,
+    Revise,
+    Reject,
+}

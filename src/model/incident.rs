@@ -1,0 +1,112 @@
+//! A cause's life: what triage said of it, each attempt, how it ended.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{AttemptId, IncidentId, Sha, Signature, Slot};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TriageVerdict {
+    Bug,
+    Noise,
+    Infrastructure,
+    Auth,
+    Config,
+    NeedsHuman,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureType {
+    Runtime,
+    Unit,
+    E2e,
+    Build,
+    Deploy,
+    Migration,
+    Visual,
+    Health,
+    AgentTask,
+}
+
+/// One answer of triage. Its texts are a model's guess: shown as such, never acted upon.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Triage {
+    pub signature: Signature,
+    pub verdict: TriageVerdict,
+    pub failure_type: FailureType,
+    pub repo: Slot,
+    pub root_cause: String,
+    pub suspected_files: Vec<String>,
+    /// 0 to 1.
+    pub confidence: f64,
+    pub same_as: Option<Signature>,
+}
+
+/// Why an attempt ended without a head to push.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome", content = "why")]
+pub enum AttemptOutcome {
+    /// A commit stands; evidence decides what becomes of it.
+    Committed,
+    /// The agent said it cannot fix this; its reason is data.
+    CannotFix(String),
+    /// The agent changed nothing although it said it did.
+    NoChange,
+    /// The tree could not become a commit (planted `.git`, device, name that cannot be).
+    Refused(String),
+    /// The agent did not work: hang, not logged in, quota, overload. Costs the incident no attempt.
+    Infrastructure(String),
+    /// The agent broke its contract: unparsable reply, crash, limits.
+    Failed(String),
+    /// Ended by a stop sign or a kill. Not charged.
+    Interrupted(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub n: u32,
+    pub base: Sha,
+    pub head: Option<Sha>,
+    /// `git patch-id --stable` of base..head.
+    pub patch_id: Option<String>,
+    pub started: DateTime<Utc>,
+    pub ended: Option<DateTime<Utc>>,
+    pub outcome: Option<AttemptOutcome>,
+    /// hash(test id, normalised message, sorted source paths of the diff).
+    pub failure_sig: Option<String>,
+    /// Counts against the budget of attempts.
+    pub charged: bool,
+    /// Agent that wrote it, such as `claude` or `command:recording`.
+    pub agent: String,
+    /// What the agent said: summary and root cause. Shown as said, never as evidence.
+    pub said: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Incident {
+    pub id: IncidentId,
+    pub repo: Slot,
+    pub opened_at: DateTime<Utc>,
+    pub due_at: Option<DateTime<Utc>>,
+    pub closed_at: Option<DateTime<Utc>>,
+    pub outcome: Option<IncidentOutcome>,
+}
+
+/// How an incident ended. Also the last word of `tick incidents`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IncidentOutcome {
+    Resolved,
+    Unconfirmed,
+    TakenBack,
+    Declined,
+    /// Gone before a fix of ours was merged (fixed by a person, or by itself).
+    Gone,
+    Noise,
+    Ignored,
+    /// Handed to a person; stays closed for tick until `tick retry`.
+    Escalated,
+}

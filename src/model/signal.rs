@@ -1,0 +1,154 @@
+//! What collectors see: signals, and the snapshot that holds all signals of one tick.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::{PullNumber, Sha, Signature, Slot, TickId};
+
+/// Version of the snapshot's JSON. A reader refuses a newer one.
+pub const SNAPSHOT_SCHEMA: u32 = 1;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SignalKind {
+    Health,
+    Probe,
+    Log,
+    Exception,
+    Ci,
+    Deploy,
+    Session,
+    Task,
+    Alert,
+}
+
+impl SignalKind {
+    /// Probe, deploy and rate signals are symptoms: they join the cause that explains them
+    /// instead of being one, where a text signature of the same slot exists.
+    pub fn is_symptom(self) -> bool {
+        match self {
+            Self::Health | Self::Probe | Self::Deploy => true,
+            Self::Log | Self::Exception | Self::Ci | Self::Session | Self::Task | Self::Alert => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+    Critical,
+}
+
+/// The first place in the application's own code that a text points at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Culprit {
+    pub file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// One normalised observation. `title` and `message` are cleaned and redacted already, and still untrusted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Signal {
+    /// Collector that saw it, such as `health` or `alertmanager`.
+    pub source: String,
+    pub repo: Slot,
+    /// What was observed within the repo; equals the slot for a repo with one target.
+    pub target: String,
+    pub kind: SignalKind,
+    pub severity: Severity,
+    pub title: String,
+    pub message: String,
+    pub signature: Signature,
+    /// Events since the last look of this source (not a running total).
+    pub count: u64,
+    pub first_seen: DateTime<Utc>,
+    pub last_seen: DateTime<Utc>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release_sha: Option<Sha>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<Culprit>,
+    /// Source-specific facts (status code, failing step, labels), redacted.
+    #[serde(default)]
+    pub evidence: serde_json::Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeKind {
+    /// Everything that was asked for was read.
+    Ok,
+    /// Part of it could not be read; what came is kept and the tick is blind for the rest.
+    Degraded,
+    /// Nothing could be read.
+    Failed,
+    /// Not due, or not configured; says nothing about health.
+    Skipped,
+}
+
+/// How one collector fared on one target: the difference between "nothing wrong" and "nothing seen".
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CollectorOutcome {
+    pub name: String,
+    pub repo: Slot,
+    pub target: String,
+    pub outcome: OutcomeKind,
+    pub ms: u64,
+    pub items: u64,
+    /// Stable short cause for a failure (`refused`, `http-401`, `html`, `truncated`, `timeout`, `emfile` …), else empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// One sentence for people: what was attempted and how to mend it; redacted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// The release that serves, where the source tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release_sha: Option<Sha>,
+    /// Requests the target served since the last look, where the source tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Age in seconds of the last good look, when this one was not good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blind_seconds: Option<u64>,
+}
+
+/// An open pull request of a person, for dedup and for the digest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OpenPull {
+    pub repo: Slot,
+    pub number: PullNumber,
+    pub title: String,
+    pub author: String,
+    pub draft: bool,
+    pub bot: bool,
+    pub head_ref: String,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Everything one tick saw, as written to `signals/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub schema: u32,
+    pub tick: TickId,
+    pub started_at: DateTime<Utc>,
+    pub deep: bool,
+    pub signals: Vec<Signal>,
+    pub collectors: Vec<CollectorOutcome>,
+    pub open_pulls: Vec<OpenPull>,
+}
+
+impl Snapshot {
+    /// Collectors that could not read all they were asked to.
+    pub fn blind(&self) -> impl Iterator<Item = &CollectorOutcome> {
+        self.collectors
+            .iter()
+            .filter(|c| matches!(c.outcome, OutcomeKind::Degraded | OutcomeKind::Failed))
+    }
+}

@@ -1,0 +1,14 @@
+//! Text from outside: cleaning, redaction, fencing, signatures. Pure: no clock, file, network or process.
+//!
+//! Order of work at every boundary: bytes -> [`clean`] -> [`Redactor::redact`] -> [`Untrusted`] or a stored string.
+
+pub mod clean;
+pub mod fence;
+pub mod redact;
+pub mod signature;
+pub mod untrusted;
+
+pub use clean::clean;
+pub use redact::Redactor;
+pub use signature::{Signed, signature};
+pub use untrusted::Untrusted;

@@ -1,0 +1,38 @@
+//! Text that somebody outside could have written. It has no `Display`: it leaves only through the functions here
+//! and in `fence.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Redactor, clean};
+
+/// Cleaned and redacted text from outside. Still hostile: never a path, flag, shell word or verdict.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Untrusted(String);
+
+impl Untrusted {
+    pub fn new(raw: &str, redactor: &Redactor) -> Self {
+        Self(redactor.redact(&clean(raw)))
+    }
+
+    /// For a log field, a terminal line or a stored row: one line, controls visible, at most `max` characters.
+    pub fn line(&self, max: usize) -> String {
+        let mut line: String = self.0.replace('\n', "\\n");
+        if line.chars().count() > max {
+            line = line.chars().take(max.saturating_sub(1)).collect();
+            line.push('…');
+        }
+        line
+    }
+
+    /// For pure code that analyses it (signatures, parsers); never for output.
+    pub fn analyse(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Untrusted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Untrusted({} bytes)", self.0.len())
+    }
+}
