@@ -4,6 +4,7 @@
 
 pub mod clean;
 pub mod fence;
+pub mod inert;
 pub mod redact;
 pub mod signature;
 pub mod untrusted;
