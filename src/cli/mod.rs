@@ -1,5 +1,7 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+pub mod config;
+pub mod fault;
 pub mod lines;
 pub mod redact;
 pub mod signature;
@@ -11,7 +13,10 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
-    exit::{Exit, Fault},
+    config::load::{LoadError, Sources, load},
+    exit::Exit,
+    render,
+    text::Redactor,
 };
 
 /// Looks at your production every fifteen minutes, repairs what broke, proves it, and tells you once.
@@ -46,6 +51,9 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Print, check or explain the configuration
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
     /// Print the signature of each line of standard input
     Signature(signature::SignatureArgs),
     /// Print standard input without secrets and personal data
@@ -63,37 +71,34 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match cli.verb {
-        None => Exit::Config.into(),
-        Some(verb) => ended(run(verb)),
-    }
-}
-
-fn run(verb: Verb) -> anyhow::Result<Exit> {
-    let input = std::io::stdin().lock();
-    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
-    let done = match verb {
-        Verb::Signature(args) => signature::run(&args, input, &mut output),
-        Verb::Redact(args) => redact::run(&args, input, &mut output),
-    };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let result = run(&cli, &mut out);
     // What was answered before an error is part of the result.
-    let flushed = output.flush();
-    done?;
-    flushed?;
-    Ok(Exit::Ok)
+    let flushed = out.flush();
+    match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
+        Ok(exit) => exit.into(),
+        Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
+    }
 }
 
-fn ended(result: anyhow::Result<Exit>) -> ExitCode {
-    let error = match result {
-        Ok(exit) => return exit.into(),
-        Err(error) => error,
-    };
-    let fault = error.downcast_ref::<Fault>();
-    let mut stderr = std::io::stderr().lock();
-    // Nothing can be done when even the message cannot be written.
-    let _ignored = writeln!(stderr, "tick: {error:#}");
-    for advice in fault.iter().flat_map(|fault| &fault.advice) {
-        let _ignored = writeln!(stderr, "  {advice}");
+fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let stdin = || std::io::stdin().lock();
+    match &cli.verb {
+        None => bare(&cli.global, out),
+        Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
+        Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
+        Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
     }
-    fault.map_or(Exit::Bug, |fault| fault.exit).into()
+}
+
+/// `tick` alone.
+fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(global.home.as_deref())?) {
+        Ok(_) => Ok(Exit::Ok),
+        Err(LoadError::Missing { file }) => {
+            out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
+            Ok(Exit::Config)
+        }
+        Err(error) => Err(crate::exit::Fault::from(error).into()),
+    }
 }
