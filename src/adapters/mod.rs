@@ -3,3 +3,5 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
+pub mod exec;
+pub mod process;

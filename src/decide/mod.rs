@@ -1,1 +1,3 @@
-//! decide
+//! Pure decisions: facts in, values out. No clock, file, network, process or log.
+
+pub mod verdict;

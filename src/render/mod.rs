@@ -1,1 +1,1 @@
-//! render
+//! All text for people and models is built here and nowhere else. Pure.

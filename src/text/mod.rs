@@ -6,6 +6,7 @@ pub mod clean;
 pub mod fence;
 pub mod redact;
 pub mod signature;
+pub mod strict_json;
 pub mod untrusted;
 
 pub use clean::clean;
