@@ -4,3 +4,5 @@
 
 pub mod clock;
 pub mod git;
+pub mod exec;
+pub mod process;

@@ -1,6 +1,7 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
 pub mod config;
+pub mod exec;
 pub mod fault;
 pub mod lines;
 pub mod redact;
@@ -54,6 +55,9 @@ enum Verb {
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
+    /// Becomes a child of tick: session, limits, confinement, then the program
+    #[command(name = "__exec", hide = true)]
+    Exec(exec::ExecArgs),
     /// Print the signature of each line of standard input
     Signature(signature::SignatureArgs),
     /// Print standard input without secrets and personal data
@@ -71,6 +75,9 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
+    if let Some(Verb::Exec(args)) = cli.verb {
+        return exec::run(args);
+    }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let result = run(&cli, &mut out);
     // What was answered before an error is part of the result.
@@ -85,6 +92,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
     match &cli.verb {
         None => bare(&cli.global, out),
+        Some(Verb::Exec(_)) => Ok(Exit::Bug),
         Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
         Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
         Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),

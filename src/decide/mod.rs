@@ -10,3 +10,4 @@ pub mod facts;
 pub mod merge;
 pub mod next;
 pub mod observation;
+pub mod verdict;

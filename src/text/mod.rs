@@ -7,6 +7,7 @@ pub mod fence;
 pub mod inert;
 pub mod redact;
 pub mod signature;
+pub mod strict_json;
 pub mod untrusted;
 
 pub use clean::clean;
