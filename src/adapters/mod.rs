@@ -6,3 +6,4 @@ pub mod clock;
 pub mod git;
 pub mod exec;
 pub mod process;
+pub mod suite;

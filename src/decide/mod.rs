@@ -11,3 +11,4 @@ pub mod merge;
 pub mod next;
 pub mod observation;
 pub mod verdict;
+pub mod proof;

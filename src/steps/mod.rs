@@ -4,6 +4,7 @@
 pub mod advance;
 pub mod effect;
 mod gather;
+pub mod prove;
 pub mod report;
 
 use std::{
