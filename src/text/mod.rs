@@ -4,6 +4,8 @@
 
 pub mod clean;
 pub mod fence;
+pub mod jq;
+pub mod json;
 pub mod redact;
 pub mod signature;
 pub mod untrusted;
