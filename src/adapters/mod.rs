@@ -7,3 +7,4 @@ pub mod git;
 pub mod exec;
 pub mod process;
 pub mod suite;
+pub mod http;
