@@ -8,3 +8,4 @@ pub mod exec;
 pub mod process;
 pub mod suite;
 pub mod http;
+pub mod github;
