@@ -240,9 +240,11 @@ impl Scan<'_> {
             Some((user, password)) => (from + user.len() + 1, password),
             None => (from, user_info),
         };
+        if user_info.contains(MARK) {
+            return None;
+        }
         let token = start > from || (secret.len() >= 20 && secret.bytes().any(|b| b.is_ascii_digit()));
         let placeholder = secret.is_empty()
-            || secret.contains(MARK)
             || secret.starts_with(['$', '<', '{', '['])
             || secret.bytes().all(|b| b == b'*' || b == b'x');
         (token && !placeholder).then(|| Hit {
