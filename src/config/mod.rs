@@ -37,15 +37,7 @@ pub struct Home {
     pub prompts: PathBuf,
 }
 
-/// What tick may do for a repo. Ordered: a later rung may do all that an earlier one may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    Observe,
-    Diagnose,
-    MonitorOnly,
-    Active,
-}
+pub use crate::model::Mode;
 
 #[derive(Debug, Clone)]
 pub struct Config {

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::merge::Restores;
 use crate::model::{
-    IncidentId, PullNumber, Sha, Signature,
+    IncidentId, Mode, PullNumber, Sha, Signature,
     checks::Checks,
     evidence::{Audit, AuditVerdict, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
@@ -34,8 +35,8 @@ pub struct Facts {
     pub told: BTreeSet<Status>,
     /// Other effects that are done, by key.
     pub done: BTreeSet<String>,
-    /// A person's `tick approve`: who.
-    pub approved: Option<String>,
+    /// A person's `tick approve`: who, and for which head.
+    pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
     pub paused: Option<String>,
     /// Merges are frozen since a host fault: why.
@@ -73,6 +74,8 @@ pub struct Cause {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AttemptFacts {
     pub attempt: Attempt,
+    /// Tree of its head: what has to land on its base.
+    pub tree: Option<Sha>,
     /// Times its head was replayed onto a moved base.
     pub rebases: u32,
     pub guards: Option<GuardReport>,
@@ -175,6 +178,12 @@ impl AttemptFacts {
     }
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    pub by: String,
+    pub head: Sha,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pushed {
     pub head: Sha,
@@ -242,8 +251,9 @@ pub struct OurRevert {
     pub note: bool,
     /// The revert commit and what makes it safe to merge; none when it conflicts.
     pub head: Option<Sha>,
-    /// Its tree equals the tree before the merge, or the test commands pass on it.
-    pub safe: bool,
+    pub base: Option<Sha>,
+    pub tree: Option<Sha>,
+    pub restores: Restores,
     pub pushed: Option<DateTime<Utc>>,
     pub pull: Option<PullNumber>,
     pub merged: Option<Sha>,
@@ -378,24 +388,18 @@ pub struct Seen {
     pub checks: Option<Checks>,
     pub landed: Option<CommitInfo>,
     pub revert_pull: Option<Pull>,
+    /// The branch that may receive a merge.
+    pub base_branch: Option<String>,
+    /// Open review threads, where the rules ask for their resolution.
+    pub threads: Option<u32>,
     pub unreadable: Vec<String>,
-}
-
-/// The rung a repo is allowed, and what it is equipped for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rung {
-    Observe,
-    Diagnose,
-    MonitorOnly,
-    Active,
 }
 
 /// The owner's settings as far as decisions need them.
 #[derive(Debug, Clone, Serialize)]
 pub struct Policy {
     /// The highest rung the repo is allowed and equipped for.
-    pub rung: Rung,
+    pub rung: Mode,
     /// What keeps it from the configured rung, for every report.
     pub missing: Vec<String>,
     pub usd_per_incident: f64,

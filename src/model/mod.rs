@@ -5,7 +5,9 @@ pub mod checks;
 pub mod evidence;
 pub mod ids;
 pub mod incident;
+pub mod mode;
 pub mod pull;
 pub mod signal;
 
+pub use mode::Mode;
 pub use ids::{AttemptId, IncidentId, PullNumber, RepoName, RunId, Sha, Signature, Slot, TickId};

@@ -12,7 +12,7 @@ use crate::{
         process,
     },
     config::Repo,
-    decide::facts::{Policy, Rung},
+    decide::facts::{Policy, Mode},
     model::RepoName,
 };
 
@@ -71,30 +71,30 @@ impl Ctx {
     pub fn policy(&self, repo: &Repo) -> Result<Policy> {
         let config = &self.config;
         let mut missing = Vec::new();
-        let mut rung = Rung::from(repo.mode);
-        let mut lower = |to: Rung, why: &str| {
+        let mut rung = repo.mode;
+        let mut lower = |to: Mode, why: &str| {
             if rung > to {
                 rung = to;
                 missing.push(why.to_owned());
             }
         };
         if let Some(why) = self.store().flag(&format!("autonomy:{}", repo.slot))? {
-            lower(Rung::MonitorOnly, &why);
+            lower(Mode::MonitorOnly, &why);
         }
         if repo.github.is_none() {
-            lower(Rung::Diagnose, "no GitHub repository is configured for this repo");
+            lower(Mode::Diagnose, "no GitHub repository is configured for this repo");
         }
         if config.secrets.github().is_none() {
-            lower(Rung::Diagnose, "GITHUB_TOKEN is not set");
+            lower(Mode::Diagnose, "GITHUB_TOKEN is not set");
         }
         if repo.test.is_empty() {
-            lower(Rung::Diagnose, "no test command is configured");
+            lower(Mode::Diagnose, "no test command is configured");
         }
         if config.agents.fix.is_empty() || config.agents.audit.is_empty() {
-            lower(Rung::Diagnose, "no agent is configured for fixing and auditing");
+            lower(Mode::Diagnose, "no agent is configured for fixing and auditing");
         }
         if config.agents.triage.is_empty() {
-            lower(Rung::Observe, "no agent is configured for triage");
+            lower(Mode::Observe, "no agent is configured for triage");
         }
         let limits = &config.limits;
         Ok(Policy {
