@@ -112,6 +112,20 @@ impl Failure {
 }
 
 impl AttemptFacts {
+    /// An attempt about whose head nothing is known yet.
+    pub fn of(attempt: Attempt) -> Self {
+        Self {
+            attempt,
+            tree: None,
+            rebases: 0,
+            guards: None,
+            proof: None,
+            audit: None,
+            audit_failures: 0,
+            ci_failed: None,
+        }
+    }
+
     pub fn head(&self) -> Option<&Sha> {
         self.attempt.head.as_ref()
     }

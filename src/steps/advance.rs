@@ -127,7 +127,7 @@ fn record(
         facts: json!({ "facts": facts, "seen": seen, "policy": policy, "now": ctx.now() }),
         action: serde_json::to_value(next)?,
     };
-    ctx.store().put_decision(claim, &row, &super::digest_of(policy)?)?;
+    ctx.store().put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
     Ok(())
 }
 

@@ -2,23 +2,38 @@
 //! repeated after a crash at any point.
 
 pub mod advance;
+mod agents;
+mod attempt;
 pub mod effect;
+mod evidence;
 mod gather;
+mod hands;
+mod judge;
+mod landing;
+pub mod look;
+mod observe;
+mod perform;
 pub mod prove;
+mod publish;
 pub mod report;
+mod take_back;
+mod tell;
+pub mod triage;
 
 use std::{
     cell::{Cell, RefCell, RefMut},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
+
+use anyhow::Context;
 
 use chrono::{DateTime, Utc};
 
 use crate::{
     adapters::clock::Clock,
     config::{Config, Repo},
-    model::{Slot, TickId},
-    steps::{effect::CrashPoints, report::Report},
+    model::{IncidentId, Slot, TickId, signal::Culprit},
+    steps::{effect::CrashPoints, report::{Event, Report}},
     store::Store,
     text::Redactor,
 };
@@ -33,6 +48,9 @@ pub struct Ctx {
     store: RefCell<Store>,
     report: RefCell<Report>,
     attempts_made: Cell<u32>,
+    hands: hands::Hands,
+    /// Told each event as it happens, for a terminal.
+    listener: Option<Box<dyn Fn(&Event)>>,
 }
 
 impl Ctx {
@@ -46,6 +64,8 @@ impl Ctx {
             store: RefCell::new(store),
             report: RefCell::new(Report::default()),
             attempts_made: Cell::new(0),
+            hands: hands::Hands::default(),
+            listener: None,
         }
     }
 
@@ -70,4 +90,38 @@ impl Ctx {
     pub fn state(&self) -> PathBuf {
         self.config.home.state.clone()
     }
+
+    /// Adds a line to the story of this process.
+    pub fn say(&self, incident: Option<&IncidentId>, what: &str, lines: impl IntoIterator<Item = String>) {
+        let lines: Vec<String> = lines.into_iter().map(|line| self.redactor.redact(&line)).collect();
+        tracing::info!(incident.id = incident.map(IncidentId::as_str), "{what}: {}", lines.join("; "));
+        let event = Event {
+            ms: u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+            incident: incident.cloned(),
+            what: what.to_owned(),
+            lines,
+        };
+        if let Some(listener) = &self.listener {
+            listener(&event);
+        }
+        self.report().events.push(event);
+    }
 }
+
+/// `discount.py:14, average_discount`
+fn culprit_line(culprit: &Culprit) -> String {
+    let line = culprit.line.map(|n| format!(":{n}")).unwrap_or_default();
+    let function = culprit.function.as_ref().map(|f| format!(", {f}")).unwrap_or_default();
+    format!("{}{line}{function}", culprit.file)
+}
+
+/// A directory that only its owner can look into.
+fn private_dir(path: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("make the directory {}", path.display()))
+}
+
