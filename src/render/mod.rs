@@ -4,3 +4,8 @@
 pub mod config;
 pub mod fault;
 pub mod page;
+pub mod comment;
+pub mod inert;
+pub mod pr;
+pub mod note;
+pub mod story;

@@ -25,6 +25,7 @@ use crate::{
         evidence::Audit,
         pull::PullState,
     },
+    render::pr,
     store::Claim,
 };
 
@@ -110,12 +111,13 @@ pub(super) async fn ci_failed(
 }
 
 /// The one irreversible call. It takes its arguments from the proof and from nothing else.
-pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
+pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let name = ctx.github_name(repo)?;
     let github = ctx.github()?;
-    let title = crate::render::pr::merge_title(&super::publish::title_of(ctx, facts)?, proof.pull());
-    let message = crate::render::pr::merge_message(facts.id());
+    let title = pr::squash_title(&super::publish::title_of(ctx, facts, seen)?, proof.pull());
+    let n = facts.current().map_or(1, |a| a.attempt.n);
+    let message = pr::squash_message(facts.id(), proof.head(), n);
     let key = keys::merge(facts.id(), proof.head());
     let merged = |sha: &Sha| json!({ "sha": sha, "head": proof.head(), "base": proof.base(), "tree": proof.tree() });
     let find = async || -> Result<Option<Value>> {

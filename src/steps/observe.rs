@@ -22,11 +22,17 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     let github = ctx.github()?;
     let name = ctx.github_name(repo)?;
     let (info, branch) = ctx.repo_info(repo).await?;
+    seen.base_branch = Some(branch.clone());
     if need.stop {
         seen.stop = Some(stop_signs(ctx, facts, name, info.has_issues).await?);
     }
     if need.rules {
-        seen.rules = Some(github.rules(name, &info, &branch).await?);
+        let rules = github.rules(name, &info, &branch).await?;
+        let number = facts.revert.as_ref().map_or_else(|| facts.pull.as_ref().map(|p| p.number), |r| r.pull);
+        if rules.conversation_resolution && let Some(number) = number {
+            seen.threads = Some(github.unresolved_threads(name, number).await?);
+        }
+        seen.rules = Some(rules);
     }
     if need.base {
         seen.base = github.branch_head(name, &branch).await?;

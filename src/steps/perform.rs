@@ -27,7 +27,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::ClosePull { why } => publish::close(ctx, claim, facts, why).await,
         Action::Rebase { n, onto } => landing::rebase(ctx, claim, facts, *n, onto).await,
         Action::CiFailed { n, head, checks } => landing::ci_failed(ctx, claim, facts, *n, head, checks).await,
-        Action::Merge(proof) => landing::merge(ctx, claim, facts, proof).await,
+        Action::Merge(proof) => landing::merge(ctx, claim, facts, seen, proof).await,
         Action::Adopt { sha, by } => landing::adopt(ctx, claim, facts, seen, sha, by.as_deref()),
         Action::Landed { sha } => landing::landed(ctx, claim, facts, seen, sha).await,
         Action::TestLanded { sha } => landing::test_landed(ctx, claim, facts, sha).await,

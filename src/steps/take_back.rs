@@ -120,9 +120,7 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
     let name = ctx.github_name(repo)?;
     let github = ctx.github()?;
     let merge = facts.merge.as_ref().context("nothing was merged")?;
-    let why = facts.revert.as_ref().map(|r| r.why.clone()).unwrap_or_default();
-    let public = seen.rules.as_ref().is_none_or(|rules| rules.public);
-    let words = publish::revert_words(ctx, facts, head, &why, public)?;
+    let words = publish::revert_words(ctx, facts, head, &why_of(facts))?;
     let base = seen.base_branch.clone().context("the default branch was not read")?;
     let branch = facts.id().revert_branch();
     let key = keys::revert_pull(facts.id(), &merge.sha);
@@ -164,8 +162,9 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &Merge
     let name = ctx.github_name(repo)?;
     let github = ctx.github()?;
     let key = keys::merge_revert(facts.id(), proof.head());
-    let title = render::pr::merge_title(&render::pr::revert_title(&publish::title_of(ctx, facts)?), proof.pull());
-    let message = render::pr::merge_message(facts.id());
+    let page = publish::revert_words(ctx, facts, proof.head(), &why_of(facts))?;
+    let title = render::pr::squash_title(&page.title, proof.pull());
+    let message = format!("Made and merged by tick at {}. Incident {}.", proof.head(), facts.id());
     let find = async || -> Result<Option<Value>> {
         let pull = github.pull(name, proof.pull()).await?;
         Ok(match (pull.state, pull.merge_sha) {
@@ -197,4 +196,8 @@ pub(super) fn drop_autonomy(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) 
     ctx.store()
         .set_flag(&name, Some(&reason), &format!("incident {}", facts.id()), ctx.now())?;
     ctx.record(claim, None, kind::AUTONOMY, "monitor-only", &reason)
+}
+
+fn why_of(facts: &Facts) -> String {
+    facts.revert.as_ref().map(|r| r.why.clone()).unwrap_or_default()
 }
