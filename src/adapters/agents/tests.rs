@@ -15,7 +15,7 @@ fn agent(kind: AgentKind) -> Agent {
         args: vec!["--extra".to_owned()],
         model: Some("big".to_owned()),
         turns: 20,
-        wall: Duration::from_secs(600),
+        wall: Duration::from_mins(10),
         usd_per_run: Some(1.5),
         billing: Billing::Metered,
         env: BTreeMap::from([
@@ -47,7 +47,7 @@ fn invocation(role: Role, agent: &Agent) -> (Vec<String>, Env, Vec<u8>) {
         commands: &commands,
         files: &files,
         path: "/bin",
-        deadline: Duration::from_secs(60),
+        deadline: Duration::from_mins(1),
         run_id: &RunId::parse("r1").unwrap(),
     };
     let made = match agent.kind {
