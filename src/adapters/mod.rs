@@ -2,6 +2,7 @@
 //! types in and out. Adapters import `model`, `text` and their own section of the config; never `decide`, `steps`,
 //! or each other (`http`, `process` and `clock` excepted).
 
+pub mod agents;
 pub mod clock;
 pub mod git;
 pub mod exec;
