@@ -3,3 +3,4 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
+pub mod mail;
