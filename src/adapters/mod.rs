@@ -10,3 +10,4 @@ pub mod process;
 pub mod suite;
 pub mod http;
 pub mod github;
+pub mod mail;
