@@ -3,4 +3,5 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
+pub mod gate_child;
 pub mod http;
