@@ -56,7 +56,11 @@ pub async fn run_with(
         let read = async {
             let mut results = Vec::new();
             let limit = u64::try_from(RESULTS_CAP).unwrap_or(u64::MAX) + 1;
-            (&mut stdout).take(limit).read_to_end(&mut results).await.map(|_| results)
+            (&mut stdout)
+                .take(limit)
+                .read_to_end(&mut results)
+                .await
+                .map(|_| results)
         };
         let ((), results) = tokio::join!(write, read);
         results
@@ -65,7 +69,10 @@ pub async fn run_with(
     let overran = read.is_err();
     // Ended and reaped in every case; it has no children of its own.
     let _ignored = child.start_kill();
-    let status = child.wait().await.map_err(|error| format!("the child was lost: {error}"))?;
+    let status = child
+        .wait()
+        .await
+        .map_err(|error| format!("the child was lost: {error}"))?;
     if overran {
         return Err(format!("the program was not done after {} ms", deadline.as_millis()));
     }

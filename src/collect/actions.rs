@@ -196,7 +196,10 @@ impl Run {
 
     /// A run that says something about the branch: finished, and neither called off nor of a pull request.
     fn decides(&self) -> bool {
-        let foreign = matches!(self.event.as_str(), "pull_request" | "pull_request_target" | "merge_group");
+        let foreign = matches!(
+            self.event.as_str(),
+            "pull_request" | "pull_request_target" | "merge_group"
+        );
         let void = matches!(
             self.conclusion.as_deref(),
             None | Some("cancelled" | "skipped" | "stale" | "action_required")
@@ -207,7 +210,9 @@ impl Run {
     fn workflow(&self) -> String {
         let named = self.name.as_deref().filter(|name| !name.is_empty());
         let file = self.path.as_deref().and_then(|path| path.rsplit('/').next());
-        named.or(file).map_or_else(|| self.workflow_id.to_string(), str::to_owned)
+        named
+            .or(file)
+            .map_or_else(|| self.workflow_id.to_string(), str::to_owned)
     }
 }
 
@@ -230,7 +235,11 @@ fn deciding(runs: Vec<Run>) -> Vec<Run> {
 fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>, log: &str) -> Signal {
     let workflow = session.line(&run.workflow(), 100);
     let job_name = job.map(|job| session.line(&job.name, 100)).unwrap_or_default();
-    let failing = job.and_then(|job| job.steps.iter().find(|step| step.conclusion.as_deref().is_some_and(is_failing)));
+    let failing = job.and_then(|job| {
+        job.steps
+            .iter()
+            .find(|step| step.conclusion.as_deref().is_some_and(is_failing))
+    });
     let step = failing.map(|step| session.line(&step.name, 100)).unwrap_or_default();
     let where_it_failed: Vec<&str> = [workflow.as_str(), &job_name, &step]
         .into_iter()

@@ -165,7 +165,12 @@ impl<'a> Session<'a> {
             .map_or(usize::MAX, |n| {
                 usize::try_from(n.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(usize::MAX)
             });
-        let permits = ctx.config.limits.concurrency.min(limit).clamp(1, Semaphore::MAX_PERMITS);
+        let permits = ctx
+            .config
+            .limits
+            .concurrency
+            .min(limit)
+            .clamp(1, Semaphore::MAX_PERMITS);
         Self {
             ctx,
             permits: Semaphore::new(permits),
@@ -179,7 +184,12 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a jq program: here when it is shipped or cannot loop, else in a limited child.
-    pub(super) async fn jq(&self, program: &str, shipped: bool, input: &[u8]) -> Result<Vec<serde_json::Value>, String> {
+    pub(super) async fn jq(
+        &self,
+        program: &str,
+        shipped: bool,
+        input: &[u8],
+    ) -> Result<Vec<serde_json::Value>, String> {
         match self.ready(program, shipped)? {
             Ready::Here(program) => program.run(input).map_err(|fault| fault.to_string()),
             Ready::Child => gate_child::run(program, input, self.ctx.config.limits.gate_deadline).await,
@@ -325,7 +335,11 @@ impl Piece {
             self.outcome.outcome = OutcomeKind::Ok;
             return;
         };
-        self.outcome.outcome = if read == 0 { OutcomeKind::Failed } else { OutcomeKind::Degraded };
+        self.outcome.outcome = if read == 0 {
+            OutcomeKind::Failed
+        } else {
+            OutcomeKind::Degraded
+        };
         first.cause.clone_into(&mut self.outcome.cause);
         let shown: Vec<&str> = blind.iter().take(5).map(|b| b.detail.as_str()).collect();
         self.outcome.detail = shown.join("; ");

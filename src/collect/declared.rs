@@ -123,16 +123,24 @@ impl Files {
     fn find(dir: &Path, name: &str) -> Result<Self, Blind> {
         let fits = !name.is_empty()
             && name.len() <= 40
-            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         if !fits {
-            return Err(Blind::new("collector-config", format!("{name:?} is not the name of a collector")));
+            return Err(Blind::new(
+                "collector-config",
+                format!("{name:?} is not the name of a collector"),
+            ));
         }
         let known = SHIPPED.iter().find(|shipped| shipped.name == name);
         let pick = |end: &str, text: Option<&'static str>| match read(&dir.join(format!("{name}.{end}"))) {
             Ok(own) => Ok(Cow::Owned(own)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => text.map(Cow::Borrowed).ok_or_else(|| {
                 let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
-                let why = format!("collectors/{name}.{end} does not exist; shipped are {}", names.join(", "));
+                let why = format!(
+                    "collectors/{name}.{end} does not exist; shipped are {}",
+                    names.join(", ")
+                );
                 Blind::new("collector-config", why)
             }),
             Err(error) => Err(Blind::new(
@@ -172,7 +180,10 @@ async fn fetch(session: &Session<'_>, spec: &Spec, prepared: &Prepared) -> Resul
         all.extend(items(&more)?);
     }
     if next.is_some() {
-        return Err(Blind::new("pages", format!("the list has more than {MOST_PAGES} pages")));
+        return Err(Blind::new(
+            "pages",
+            format!("the list has more than {MOST_PAGES} pages"),
+        ));
     }
     Ok(Value::Array(all).to_string().into_bytes())
 }

@@ -102,7 +102,12 @@ impl Spec {
         Duration::from_secs(self.timeout_seconds.clamp(1, 300))
     }
 
-    pub(super) fn prepare(&self, used: &DeclaredUse, since: DateTime<Utc>, now: DateTime<Utc>) -> Result<Prepared, String> {
+    pub(super) fn prepare(
+        &self,
+        used: &DeclaredUse,
+        since: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Prepared, String> {
         let fill = Fill { used, since, now };
         let mut url = self.url(&fill)?;
         for (name, template) in &self.request.query {
@@ -112,10 +117,12 @@ impl Spec {
         }
         let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
         for (name, template) in &self.request.headers {
-            let Some(value) = fill.text(template, Escape::No)? else { continue };
+            let Some(value) = fill.text(template, Escape::No)? else {
+                continue;
+            };
             let name: HeaderName = name.parse().map_err(|_| format!("{name:?} is not a header name"))?;
-            let mut line =
-                HeaderValue::from_str(&value.text).map_err(|_| format!("the value of header {name} has a control character"))?;
+            let mut line = HeaderValue::from_str(&value.text)
+                .map_err(|_| format!("the value of header {name} has a control character"))?;
             line.set_sensitive(value.secret);
             headers.push((name, line));
         }
@@ -208,9 +215,11 @@ impl Fill<'_> {
             let found = match name.strip_prefix("secret:") {
                 Some(secret) => {
                     filled.secret = true;
-                    self.secret(secret).map(|value| value.expose_secret().to_owned()).ok_or_else(|| {
-                        format!("the config gives no secret for {secret:?}; name its variable under \"secrets\"")
-                    })
+                    self.secret(secret)
+                        .map(|value| value.expose_secret().to_owned())
+                        .ok_or_else(|| {
+                            format!("the config gives no secret for {secret:?}; name its variable under \"secrets\"")
+                        })
                 }
                 None if name == "since" => Ok(rfc3339(self.since)),
                 None if name == "now" => Ok(rfc3339(self.now)),
@@ -312,13 +321,33 @@ mod tests {
         let url = used(&[("url", "https://x.example"), ("project", "p")], &[]);
         check(SPEC, &used(&[("url", "https://x.example")], &[]), "project");
         check(SPEC, &used(&[], &[]), "url");
-        check(SPEC, &used(&[("url", "file:///etc"), ("project", "p")], &[]), "neither http nor https");
+        check(
+            SPEC,
+            &used(&[("url", "file:///etc"), ("project", "p")], &[]),
+            "neither http nor https",
+        );
         check("{", &url, "not JSON");
         check(r#"{"request":{"url":"{url}"},"kind":"alert"}"#, &url, "severity");
-        check(r#"{"request":{"url":"{url}","verb":"GET"},"kind":"alert","severity":"error"}"#, &url, "verb");
-        check(r#"{"request":{"url":"{url}/{secret:k}"},"kind":"alert","severity":"error"}"#, &used(&[("url", "https://x.example")], &[("k", "v")]), "secret");
-        check(r#"{"request":{"url":"{url}","body":{}},"kind":"alert","severity":"error"}"#, &url, "body");
-        check(r#"{"request":{"url":"{url}","headers":{"X-A":"{project}\n"}},"kind":"alert","severity":"error"}"#, &url, "control");
+        check(
+            r#"{"request":{"url":"{url}","verb":"GET"},"kind":"alert","severity":"error"}"#,
+            &url,
+            "verb",
+        );
+        check(
+            r#"{"request":{"url":"{url}/{secret:k}"},"kind":"alert","severity":"error"}"#,
+            &used(&[("url", "https://x.example")], &[("k", "v")]),
+            "secret",
+        );
+        check(
+            r#"{"request":{"url":"{url}","body":{}},"kind":"alert","severity":"error"}"#,
+            &url,
+            "body",
+        );
+        check(
+            r#"{"request":{"url":"{url}","headers":{"X-A":"{project}\n"}},"kind":"alert","severity":"error"}"#,
+            &url,
+            "control",
+        );
     }
 
     #[test]

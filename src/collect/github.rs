@@ -86,10 +86,7 @@ impl<'a> Reader<'a> {
         if let (StatusCode::NOT_MODIFIED, Some(known)) = (response.status, cached) {
             // A 304 carries no useful Link of its own.
             let next = known.link.as_deref().and_then(next_link);
-            return Ok(Page {
-                body: known.body,
-                next,
-            });
+            return Ok(Page { body: known.body, next });
         }
         if response.status != StatusCode::OK {
             return Err(self.refused(&response));
@@ -166,7 +163,11 @@ impl<'a> Reader<'a> {
             404 => "check the repository's name, and that GITHUB_TOKEN may see it",
             _ => "the forge has a problem of its own",
         };
-        let cause = if limited { "rate-limited".to_owned() } else { format!("http-{code}") };
+        let cause = if limited {
+            "rate-limited".to_owned()
+        } else {
+            format!("http-{code}")
+        };
         let path = self.session.line(response.url.path(), 120);
         Blind::new(cause, format!("GET {path}: HTTP {code}: {advice}"))
     }
@@ -181,7 +182,11 @@ impl<'a> Reader<'a> {
         hash.update(ACCEPT);
         hash.update([0]);
         hash.update(url.as_str());
-        hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+        hash.finalize()
+            .iter()
+            .take(16)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 }
 

@@ -43,15 +43,24 @@ struct Seen<'a> {
 pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     let mut memory = Memory::recall(session, &place);
     let now = session.ctx.now;
-    let due = place.target.health.iter().filter(|probe| memory.due(&probe.name, probe.every, now));
+    let due = place
+        .target
+        .health
+        .iter()
+        .filter(|probe| memory.due(&probe.name, probe.every, now));
     let seen = join_all(due.map(|probe| look(session, probe))).await;
     if seen.is_empty() {
         return place.piece(OutcomeKind::Skipped);
     }
     let mut piece = place.piece(OutcomeKind::Ok);
-    for look in seen.iter().filter(|look| look.probe.every.is_some() || look.probe.requests.is_some()) {
+    for look in seen
+        .iter()
+        .filter(|look| look.probe.every.is_some() || look.probe.requests.is_some())
+    {
         let new = memory.note(&look.probe.name, now, look.served);
-        piece.outcome.requests = new.map(|new| new + piece.outcome.requests.unwrap_or(0)).or(piece.outcome.requests);
+        piece.outcome.requests = new
+            .map(|new| new + piece.outcome.requests.unwrap_or(0))
+            .or(piece.outcome.requests);
     }
     piece.cursor = memory.write();
     let mut blind = Vec::new();
@@ -122,9 +131,7 @@ async fn fetch(session: &Session<'_>, probe: &HealthProbe) -> Result<Response, H
 }
 
 /// Names and values were checked when the config was loaded; what does not fit is left out.
-pub(super) fn probe_headers(
-    headers: &[(String, secrecy::SecretString)],
-) -> Vec<(HeaderName, http::HeaderValue)> {
+pub(super) fn probe_headers(headers: &[(String, secrecy::SecretString)]) -> Vec<(HeaderName, http::HeaderValue)> {
     headers
         .iter()
         .filter_map(|(name, value)| Some((name.parse().ok()?, secret_value("", value)?)))

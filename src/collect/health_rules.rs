@@ -156,6 +156,10 @@ mod tests {
             let verdict = judge_status(StatusCode::from_u16(code).unwrap(), &accepted);
             assert_eq!(verdict.as_ref().map(word).as_deref(), expected, "{code}");
         }
-        assert_eq!(judge_status(StatusCode::UNAUTHORIZED, &[401]), None, "a 401 may be what is wanted");
+        assert_eq!(
+            judge_status(StatusCode::UNAUTHORIZED, &[401]),
+            None,
+            "a 401 may be what is wanted"
+        );
     }
 }

@@ -44,7 +44,11 @@ enum Reply {
 pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     let mut memory = Memory::recall(session, &place);
     let now = session.ctx.now;
-    let due = place.target.jsonrpc.iter().filter(|probe| memory.due(&probe.name, probe.every, now));
+    let due = place
+        .target
+        .jsonrpc
+        .iter()
+        .filter(|probe| memory.due(&probe.name, probe.every, now));
     let seen = join_all(due.map(|probe| look(session, probe))).await;
     if seen.is_empty() {
         return place.piece(OutcomeKind::Skipped);
@@ -157,7 +161,12 @@ fn read(probe: &JsonRpcProbe, result: &Result<Response, HttpError>) -> Result<Re
 
 fn parse(body: &[u8], probe: &JsonRpcProbe) -> Result<Reply, Blind> {
     let value = strict::parse(body).map_err(|fault| Blind::new(fault.cause(), fault.to_string()))?;
-    let shape = || Blind::new("bad-rpc", format!("the answer to {} is no JSON-RPC reply", probe.method));
+    let shape = || {
+        Blind::new(
+            "bad-rpc",
+            format!("the answer to {} is no JSON-RPC reply", probe.method),
+        )
+    };
     let Value::Object(mut fields) = value else {
         return Err(shape());
     };
@@ -171,7 +180,11 @@ fn parse(body: &[u8], probe: &JsonRpcProbe) -> Result<Reply, Blind> {
     match (error, fields.remove("result")) {
         (Some(error), None | Some(Value::Null)) => Ok(Reply::Error {
             code: error.get("code").and_then(Value::as_i64).ok_or_else(shape)?,
-            message: error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            message: error
+                .get("message")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
         }),
         (None, Some(result)) => Ok(Reply::Result(result)),
         _ => Err(shape()),
@@ -184,7 +197,9 @@ fn quota(what: &str) -> Verdict {
 
 fn judge_error(probe: &JsonRpcProbe, code: i64, message: &str) -> Verdict {
     let said = message.to_ascii_lowercase();
-    let limited = ["rate limit", "too many requests", "quota"].iter().any(|word| said.contains(word));
+    let limited = ["rate limit", "too many requests", "quota"]
+        .iter()
+        .any(|word| said.contains(word));
     match code {
         // The same code means "behind" where the health of the node itself was asked for.
         -32005 if probe.method == "getHealth" => Verdict::Down(Down::outage("behind", "the node says it is behind")),
@@ -194,7 +209,10 @@ fn judge_error(probe: &JsonRpcProbe, code: i64, message: &str) -> Verdict {
             "rpc-config",
             format!("the node refuses the call itself (code {code}): check method and params of the probe"),
         )),
-        _ => Verdict::Down(Down::outage(format!("rpc_error:{code}"), format!("JSON-RPC error {code}"))),
+        _ => Verdict::Down(Down::outage(
+            format!("rpc_error:{code}"),
+            format!("JSON-RPC error {code}"),
+        )),
     }
 }
 

@@ -32,10 +32,26 @@ fn answers_are_read_by_their_body_first() {
         (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, 200, "up"),
         (r#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#, 500, "up"),
         (r#"{"jsonrpc":"2.0","id":2,"result":"0x1"}"#, 200, "blind wrong-id"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#, 200, "blind rpc-config"),
-        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#, 400, "blind rpc-config"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"no"}}"#, 200, "blind quota"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Rate limit hit"}}"#, 200, "blind quota"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#,
+            200,
+            "blind rpc-config",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}"#,
+            400,
+            "blind rpc-config",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32005,"message":"no"}}"#,
+            200,
+            "blind quota",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Rate limit hit"}}"#,
+            200,
+            "blind quota",
+        ),
         (r#"{"message":"slow down"}"#, 429, "blind quota"),
         (
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"header not found"}}"#,
@@ -45,7 +61,11 @@ fn answers_are_read_by_their_body_first() {
         ("<html>bad gateway</html>", 502, "down node: HTTP 502"),
         ("<html>ok</html>", 200, "blind html"),
         (r#"{"jsonrpc":"2.0","id":1,"resu"#, 200, "blind truncated"),
-        (r#"{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}"#, 200, "blind duplicate-keys"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}"#,
+            200,
+            "blind duplicate-keys",
+        ),
         ("denied", 401, "blind http-401"),
         (r#"{"id":1}"#, 200, "blind bad-rpc"),
         (long, 200, "blind too-deep"),

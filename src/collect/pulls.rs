@@ -84,7 +84,9 @@ struct HeadRepo {
 
 impl Head {
     fn is_in(&self, repo: &str) -> bool {
-        self.repo.as_ref().is_some_and(|head| head.full_name.eq_ignore_ascii_case(repo))
+        self.repo
+            .as_ref()
+            .is_some_and(|head| head.full_name.eq_ignore_ascii_case(repo))
     }
 }
 

@@ -169,13 +169,21 @@ mod tests {
             vec![json!({"wake": false, "reasons": "none"})],
             vec![json!({"wake": true, "reasons": [1]})],
             vec![json!({"wake": false, "reasons": [], "env": {}})],
-            vec![json!({"wake": false, "reasons": []}), json!({"wake": false, "reasons": []})],
+            vec![
+                json!({"wake": false, "reasons": []}),
+                json!({"wake": false, "reasons": []}),
+            ],
         ] {
             assert!(fault(results.clone()), "{results:?}");
         }
-        assert_eq!(judge(Ok(vec![json!({"wake": false, "reasons": ["x"]})])), GateResult::Quiet);
+        assert_eq!(
+            judge(Ok(vec![json!({"wake": false, "reasons": ["x"]})])),
+            GateResult::Quiet
+        );
         let woken = judge(Ok(vec![json!({"wake": true, "reasons": ["a\u{1b}[31m\nb"]})]));
-        let GateResult::Wake(reasons) = woken else { panic!("{woken:?}") };
+        let GateResult::Wake(reasons) = woken else {
+            panic!("{woken:?}")
+        };
         assert!(!reasons[0].contains(['\u{1b}', '\n']));
         assert!(matches!(judge(Err("x".to_owned())), GateResult::Fault(_)));
     }
