@@ -1,11 +1,20 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
-use std::{path::PathBuf, process::ExitCode};
+pub mod config;
+pub mod fault;
+
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 
-use crate::{adapters::clock::Clock, exit::Exit};
+use crate::{
+    adapters::clock::Clock,
+    config::load::{LoadError, Sources, load},
+    exit::Exit,
+    render,
+    text::Redactor,
+};
 
 /// Looks at your production every fifteen minutes, repairs what broke, proves it, and tells you once.
 #[derive(Debug, Parser)]
@@ -38,7 +47,11 @@ impl Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    /// Print, check or explain the configuration
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
+}
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -51,8 +64,25 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match cli.verb {
-        None => Exit::Config.into(),
-        Some(verb) => match verb {},
+    let mut out = std::io::stdout().lock();
+    let result = match &cli.verb {
+        None => bare(&cli.global, &mut out),
+        Some(Verb::Config(verb)) => config::run(verb, &cli.global, &mut out),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
+    }
+}
+
+/// `tick` alone.
+fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(global.home.as_deref())?) {
+        Ok(_) => Ok(Exit::Ok),
+        Err(LoadError::Missing { file }) => {
+            out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
+            Ok(Exit::Config)
+        }
+        Err(error) => Err(crate::exit::Fault::from(error).into()),
     }
 }
