@@ -5,3 +5,5 @@
 pub mod clock;
 pub mod gate_child;
 pub mod http;
+pub mod exec;
+pub mod process;

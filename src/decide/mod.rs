@@ -1,3 +1,5 @@
-//! decide
+//! Decisions as values. Pure: no clock, file, network or process; `now` is an argument. Imports `model` and `text`
+//! of ours, nothing else.
 
 pub mod gate;
+pub mod verdict;
