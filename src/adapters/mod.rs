@@ -11,3 +11,4 @@ pub mod suite;
 pub mod http;
 pub mod github;
 pub mod mail;
+pub mod gate_child;

@@ -10,5 +10,6 @@ pub mod facts;
 pub mod merge;
 pub mod next;
 pub mod observation;
+pub mod gate;
 pub mod verdict;
 pub mod proof;

@@ -125,3 +125,5 @@ fn private_dir(path: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("make the directory {}", path.display()))
 }
 
+//! steps
+pub mod gate;
