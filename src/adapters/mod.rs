@@ -4,3 +4,8 @@
 
 pub mod clock;
 pub mod git;
+pub mod exec;
+pub mod process;
+pub mod suite;
+pub mod http;
+pub mod github;
