@@ -9,5 +9,4 @@ pub mod inert;
 pub mod pr;
 pub mod note;
 pub mod story;
-//! All text for people and models is built here and nowhere else. Pure.
 pub mod prompt;

@@ -14,6 +14,7 @@ use crate::{
     },
     config::{Agent, Billing, CommandLine},
     model::{IncidentId, RunId},
+    render::prompt::PromptSet,
     store::Claim,
 };
 
@@ -124,4 +125,9 @@ pub(super) fn paused_flag(ctx: &Ctx) -> StopFlag {
 /// A fresh nonce for the fences of one prompt.
 pub(super) fn nonce() -> Result<crate::text::fence::Nonce> {
     process::random_nonce()
+}
+
+/// The owner's prompts, or the shipped ones.
+pub(super) fn prompts(ctx: &Ctx) -> Result<PromptSet> {
+    PromptSet::with(&agents::prompt_overrides(&ctx.config.home.prompts)?)
 }

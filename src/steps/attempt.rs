@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     Ctx,
-    agents::{Answer, Question, ask, nonce},
+    agents::{Answer, Question, ask, nonce, prompts},
     evidence::kind,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
         AttemptId, Sha,
         incident::{Attempt, AttemptOutcome},
     },
-    render::prompt::{Earlier, FixContext, PromptSet},
+    render::prompt::{Earlier, FixContext},
     store::{Claim, SignatureRow},
     text::Untrusted,
 };
@@ -185,7 +185,7 @@ async fn ask_fixer(
         earlier: earlier.clone(),
         commands: repo.test.iter().map(|c| c.text.clone()).collect(),
     };
-    let prompt = PromptSet::load(&ctx.config.home.prompts)?.fix(&context, &nonce()?)?;
+    let prompt = prompts(ctx)?.fix(&context, &nonce()?)?;
     let input = json!({
         "incident": { "id": facts.id(), "signature": facts.cause.signature, "title": row.title, "samples": row.samples },
         "repo": repo.slot,

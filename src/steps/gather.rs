@@ -334,7 +334,7 @@ fn release_of(sources: &[SourceRow], repo: &Slot) -> Option<Sha> {
 fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
     sources
         .iter()
-        .filter(|s| s.repo == row.repo && s.target == row.target)
+        .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
         .filter_map(|s| s.last_ok_at)
         .min()
 }

@@ -6,6 +6,7 @@ mod agents;
 mod attempt;
 pub mod effect;
 mod evidence;
+pub mod gate;
 mod gather;
 mod hands;
 mod judge;
@@ -34,8 +35,8 @@ use crate::{
     config::{Config, Repo},
     model::{IncidentId, Slot, TickId, signal::Culprit},
     steps::{effect::CrashPoints, report::{Event, Report}},
-    store::Store,
-    text::Redactor,
+    store::{SignatureRow, Store},
+    text::{Redactor, Untrusted},
 };
 
 /// What every step of one process works with. The store is borrowed for single calls only, never over an await.
@@ -115,6 +116,13 @@ fn culprit_line(culprit: &Culprit) -> String {
     format!("{}{line}{function}", culprit.file)
 }
 
+/// The cause in one line, from our own template: class of the error, and where.
+fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
+    let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
+    let place = row.culprit.as_ref().map(|c| format!(" in {}", culprit_line(c))).unwrap_or_default();
+    Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
+}
+
 /// A directory that only its owner can look into.
 fn private_dir(path: &Path) -> anyhow::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -125,5 +133,3 @@ fn private_dir(path: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("make the directory {}", path.display()))
 }
 
-//! steps
-pub mod gate;
