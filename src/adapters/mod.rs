@@ -3,7 +3,7 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
+pub mod exec;
 pub mod gate_child;
 pub mod http;
-pub mod exec;
 pub mod process;

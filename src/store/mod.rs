@@ -1,1 +1,3 @@
 //! store
+
+pub mod snapshots;
