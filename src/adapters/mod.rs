@@ -6,6 +6,8 @@ pub mod agents;
 pub mod clock;
 pub mod git;
 pub mod exec;
+pub mod gate_child;
+pub mod http;
 pub mod process;
 pub mod suite;
 pub mod http;

@@ -1,8 +1,11 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+pub mod bench_server;
+pub mod collect;
 pub mod config;
 pub mod exec;
 pub mod fault;
+pub mod gate;
 pub mod lines;
 pub mod redact;
 pub mod signature;
@@ -14,7 +17,10 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
-    config::load::{LoadError, Sources, load},
+    config::{
+        Config,
+        load::{LoadError, Sources, load},
+    },
     exit::Exit,
     render,
     text::Redactor,
@@ -55,6 +61,16 @@ enum Verb {
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
+    /// Look at every source once and print what was seen
+    Collect(collect::CollectArgs),
+    /// Say whether a snapshot has to be looked at
+    Gate(gate::GateArgs),
+    /// Runs an edited gate under limits
+    #[command(name = "__gate", hide = true)]
+    GateChild,
+    /// Answers on loopback for benches
+    #[command(name = "__bench-server", hide = true)]
+    BenchServer(bench_server::BenchServerArgs),
     /// Becomes a child of tick: session, limits, confinement, then the program
     #[command(name = "__exec", hide = true)]
     Exec(exec::ExecArgs),
@@ -93,10 +109,20 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     match &cli.verb {
         None => bare(&cli.global, out),
         Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
+        Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
+        Some(Verb::GateChild) => gate::child(stdin(), out),
+        Some(Verb::BenchServer(args)) => bench_server::run(args),
         Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
         Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
         Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
     }
+}
+
+/// The config of a verb that cannot do without.
+fn configured(global: &Global) -> anyhow::Result<Config> {
+    let loaded = load(Sources::of_process(global.home.as_deref())?);
+    loaded.map_err(|error| crate::exit::Fault::from(error).into())
 }
 
 /// `tick` alone.

@@ -257,3 +257,5 @@ fn parse_id<T: std::str::FromStr<Err = crate::model::ids::InvalidId>>(text: &str
 
 #[cfg(test)]
 mod tests;
+//! store
+pub mod snapshots;
