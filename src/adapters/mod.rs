@@ -4,13 +4,11 @@
 
 pub mod agents;
 pub mod clock;
-pub mod git;
 pub mod exec;
 pub mod gate_child;
+pub mod git;
+pub mod github;
 pub mod http;
+pub mod mail;
 pub mod process;
 pub mod suite;
-pub mod http;
-pub mod github;
-pub mod mail;
-pub mod gate_child;

@@ -9,6 +9,7 @@ pub mod gate;
 pub mod lines;
 pub mod redact;
 pub mod signature;
+pub mod tick;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -32,6 +33,8 @@ use crate::{
 struct Cli {
     #[command(flatten)]
     global: Global,
+    #[command(flatten)]
+    tick: tick::TickArgs,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -58,6 +61,8 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Repair what is due, without a look
+    Repair(tick::RepairArgs),
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -107,7 +112,8 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
     match &cli.verb {
-        None => bare(&cli.global, out),
+        None => bare(cli, out),
+        Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_)) => Ok(Exit::Bug),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
         Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
@@ -125,10 +131,10 @@ fn configured(global: &Global) -> anyhow::Result<Config> {
     loaded.map_err(|error| crate::exit::Fault::from(error).into())
 }
 
-/// `tick` alone.
-fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    match load(Sources::of_process(global.home.as_deref())?) {
-        Ok(_) => Ok(Exit::Ok),
+/// `tick` without a verb.
+fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(cli.global.home.as_deref())?) {
+        Ok(config) => tick::run(&cli.tick, &cli.global, config, out),
         Err(LoadError::Missing { file }) => {
             out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
             Ok(Exit::Config)

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::merge::Restores;
+pub use crate::model::report::Status;
 use crate::model::{
     IncidentId, Mode, PullNumber, Sha, Signature,
     checks::Checks,
@@ -315,65 +316,6 @@ pub struct OtherRate {
     pub in_our_diff: bool,
     /// Samples in a row in which it was seen.
     pub samples: u32,
-}
-
-/// The states a message can be about: at most one message each, a generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    Inventory,
-    NeedsYou,
-    DraftReady,
-    Merged,
-    Resolved,
-    Unconfirmed,
-    TakenBack,
-    Declined,
-    Budget,
-    Blind,
-    SeeingAgain,
-    GateFault,
-    Frozen,
-}
-
-impl Status {
-    pub const ALL: [Self; 13] = [
-        Self::Inventory,
-        Self::NeedsYou,
-        Self::DraftReady,
-        Self::Merged,
-        Self::Resolved,
-        Self::Unconfirmed,
-        Self::TakenBack,
-        Self::Declined,
-        Self::Budget,
-        Self::Blind,
-        Self::SeeingAgain,
-        Self::GateFault,
-        Self::Frozen,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Inventory => "inventory",
-            Self::NeedsYou => "needs-you",
-            Self::DraftReady => "draft-ready",
-            Self::Merged => "merged",
-            Self::Resolved => "resolved",
-            Self::Unconfirmed => "unconfirmed",
-            Self::TakenBack => "taken-back",
-            Self::Declined => "declined",
-            Self::Budget => "budget",
-            Self::Blind => "blind",
-            Self::SeeingAgain => "seeing-again",
-            Self::GateFault => "gate-fault",
-            Self::Frozen => "frozen",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
 }
 
 /// The outside reads that a stage wants. Nothing else is read.

@@ -4,12 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::CheckSet;
-use crate::{
-    model::{
-        Mode, PullNumber, Sha,
-        evidence::{Audit, AuditVerdict, GuardVerdict, Proof, ProofGrade, Witness},
-        pull::{Pull, PullState, ReviewState, Rules, StopSigns},
-    },
+use crate::model::{
+    Mode, PullNumber, Sha,
+    evidence::{Audit, AuditVerdict, GuardVerdict, Proof, ProofGrade, Witness},
+    pull::{Pull, PullState, ReviewState, Rules, StopSigns},
 };
 
 /// A verdict about one head.

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{
     budget::{self, Budget},
-    facts::{AttemptFacts, Facts, Landing, Need, OurMerge, Policy, Seen, Status, keys},
     checks::{self, CheckSet},
+    facts::{AttemptFacts, Facts, Landing, Need, OurMerge, Policy, Seen, Status, keys},
     merge::{self, Bound, Evidence, MergeFacts, MergeProof, MergeVerdict, WaitsOn},
     observation::{self, Observed},
 };
@@ -578,13 +578,7 @@ fn waits_for_person(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
     })
 }
 
-fn to_merge(
-    facts: &Facts,
-    seen: &Seen,
-    policy: &Policy,
-    now: DateTime<Utc>,
-    attempt: &AttemptFacts,
-) -> Next {
+fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, attempt: &AttemptFacts) -> Next {
     let n = attempt.attempt.n;
     let (Some(head), Some(tree), Some(pull)) = (attempt.head(), &attempt.tree, &seen.pull) else {
         return next_tick(now, "the head or the pull request is unknown");
@@ -614,12 +608,16 @@ fn to_merge(
     let verdict = judge_merge(facts, seen, policy, &candidate);
     match verdict {
         MergeVerdict::Merge(proof) => Next::Act(Action::Merge(proof)),
-        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => {
-            act_once(facts, keys::ready(facts.id()), || Action::Ready)
-                .unwrap_or_else(|| next_tick(now, "a person moves next: the pull request was made a draft again"))
-        }
-        MergeVerdict::Wait { on: WaitsOn::Person, why } => asks_person(facts, seen, &why, now),
-        MergeVerdict::Wait { on: WaitsOn::Ci | WaitsOn::Host, why } => next_tick(now, why),
+        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, keys::ready(facts.id()), || Action::Ready)
+            .unwrap_or_else(|| next_tick(now, "a person moves next: the pull request was made a draft again")),
+        MergeVerdict::Wait {
+            on: WaitsOn::Person,
+            why,
+        } => asks_person(facts, seen, &why, now),
+        MergeVerdict::Wait {
+            on: WaitsOn::Ci | WaitsOn::Host,
+            why,
+        } => next_tick(now, why),
         MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
         MergeVerdict::StartOver(why) => match moved {
             Some(_) if attempt.rebases >= 3 => escalate(facts, "the base moves faster than the tests", now),

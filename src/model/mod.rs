@@ -7,7 +7,8 @@ pub mod ids;
 pub mod incident;
 pub mod mode;
 pub mod pull;
+pub mod report;
 pub mod signal;
 
-pub use mode::Mode;
 pub use ids::{AttemptId, IncidentId, PullNumber, RepoName, RunId, Sha, Signature, Slot, TickId};
+pub use mode::Mode;

@@ -4,13 +4,13 @@
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::{Ctx, gather, observe, perform, report::Waiting};
+use super::{Ctx, gather, observe, perform};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
         next::{self, Action, Next},
     },
-    model::incident::Incident,
+    model::{incident::Incident, report::Waiting},
     store::{Claim, DecisionRow},
 };
 
@@ -65,7 +65,11 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
             }
             Next::Done { outcome } => {
                 ctx.store().close(&claim, outcome, ctx.now())?;
-                ctx.say(Some(&incident.id), "closed", [json!(outcome).as_str().unwrap_or_default().to_owned()]);
+                ctx.say(
+                    Some(&incident.id),
+                    "closed",
+                    [json!(outcome).as_str().unwrap_or_default().to_owned()],
+                );
                 return Ok(());
             }
         }
@@ -112,22 +116,15 @@ fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
     Ok(())
 }
 
-fn record(
-    ctx: &Ctx,
-    claim: &Claim,
-    turn: u32,
-    facts: &Facts,
-    seen: &Seen,
-    next: &Next,
-    policy: &Policy,
-) -> Result<()> {
+fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next: &Next, policy: &Policy) -> Result<()> {
     let row = DecisionRow {
         tick: ctx.tick.clone(),
         turn,
         facts: json!({ "facts": facts, "seen": seen, "policy": policy, "now": ctx.now() }),
         action: serde_json::to_value(next)?,
     };
-    ctx.store().put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
+    ctx.store()
+        .put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
     Ok(())
 }
 

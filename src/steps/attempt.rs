@@ -238,7 +238,9 @@ pub(super) fn signature_row(ctx: &Ctx, facts: &Facts) -> Result<SignatureRow> {
 pub(super) fn interrupted(ctx: &Ctx, claim: &Claim) -> Result<()> {
     let attempts = ctx.store().attempts(&claim.incident)?;
     for mut attempt in attempts.into_iter().filter(|a| a.outcome.is_none()) {
-        attempt.outcome = Some(AttemptOutcome::Interrupted("the process that ran it was killed".to_owned()));
+        attempt.outcome = Some(AttemptOutcome::Interrupted(
+            "the process that ran it was killed".to_owned(),
+        ));
         attempt.charged = false;
         attempt.ended = Some(ctx.now());
         ctx.store().put_attempt(claim, &attempt, ctx.now())?;

@@ -12,8 +12,8 @@ use crate::{
         process,
     },
     config::Repo,
-    decide::facts::{Policy, Mode},
-    model::RepoName,
+    decide::facts::Policy,
+    model::{Mode, RepoName},
 };
 
 #[derive(Default)]
@@ -111,7 +111,10 @@ impl Ctx {
             observe_min: chrono::TimeDelta::from_std(repo.observe_min).unwrap_or(chrono::TimeDelta::minutes(30)),
             may_skip: repo.may_skip.clone(),
             nonblocking: config.detection.ci_nonblocking.clone(),
-            release_known: repo.targets.iter().any(|t| t.health.iter().any(|h| h.release.is_some())),
+            release_known: repo
+                .targets
+                .iter()
+                .any(|t| t.health.iter().any(|h| h.release.is_some())),
         })
     }
 }
@@ -143,4 +146,3 @@ pub(super) fn which(program: &str) -> Option<std::path::PathBuf> {
         .map(|dir| std::path::Path::new(dir).join(program))
         .find(|path| path.is_file())
 }
-

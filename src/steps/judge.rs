@@ -65,7 +65,12 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
     ctx.record(claim, Some(head), kind::GUARDS, word, &report)?;
     match report.verdict {
         GuardVerdict::Reject => {
-            let message = report.findings.iter().map(|f| f.rule.clone()).collect::<Vec<_>>().join(",");
+            let message = report
+                .findings
+                .iter()
+                .map(|f| f.rule.clone())
+                .collect::<Vec<_>>()
+                .join(",");
             remember_failure_of(ctx, claim, attempt, "guards", &message, &report)?;
             let mut lines = render::story::refusal(&report);
             lines.push("Nothing was pushed. The finding goes to the next attempt.".to_owned());
@@ -124,8 +129,18 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     let changes = file_changes(&mirror, base, head).await?;
     let policy = GuardPolicy::new(std::iter::empty(), 0, 0)?;
     let parts = guards::split(&changes, &policy.kinds);
-    let test_files: Vec<String> = parts.test_part.iter().filter(|c| c.new.is_some()).map(FileChange::shown).collect();
-    let dir = ctx.config.home.state.join("proofs").join(attempt.attempt.id.file_name());
+    let test_files: Vec<String> = parts
+        .test_part
+        .iter()
+        .filter(|c| c.new.is_some())
+        .map(FileChange::shown)
+        .collect();
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("proofs")
+        .join(attempt.attempt.id.file_name());
     git::sweep(&dir).context("remove the trees of an earlier proof")?;
     super::private_dir(&dir)?;
     let trees = ProofTrees {
@@ -198,7 +213,10 @@ fn edit(change: &FileChange) -> FileEdit {
 /// Type and message of the error, where the title has the usual form.
 fn exception(title: &str) -> Option<(String, String)> {
     let (class, message) = title.split_once(": ")?;
-    let plain = !class.is_empty() && class.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
+    let plain = !class.is_empty()
+        && class
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
     plain.then(|| (class.to_owned(), message.to_owned()))
 }
 
@@ -235,7 +253,11 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
     let done = process::run(ChildSpec {
         program: child.program,
         args: child.args.into_iter().map(Into::into).collect(),
-        env: child.env.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        env: child
+            .env
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
         sandbox: Sandbox {
             write: vec![child.cwd.clone(), child.writable],
             hide: vec![ctx.config.home.root.clone()],
@@ -250,6 +272,7 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
         stop: Some(paused_flag(ctx)),
     })
     .await;
+    let timed_out = done.exit == RunExit::TimedOut;
     let (exit, note) = match done.exit {
         RunExit::Code(code) => (Some(code), String::new()),
         RunExit::Signal(signal) => (None, format!("signal {signal}")),
@@ -258,7 +281,7 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
         RunExit::SpawnFailed(why) => (None, format!("could not be started: {why}")),
     };
     SuiteOutput {
-        timed_out: done.exit == RunExit::TimedOut,
+        timed_out,
         exit,
         truncated: done.truncated,
         stdout: done.stdout,
@@ -272,7 +295,12 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
 pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha) -> Result<(bool, String)> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
-    let dir = ctx.config.home.state.join("proofs").join(format!("landed.{}", commit.short()));
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("proofs")
+        .join(format!("landed.{}", commit.short()));
     git::sweep(&dir)?;
     super::private_dir(&dir)?;
     let tree = dir.join("tree");
@@ -290,7 +318,10 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
         .tests
         .iter()
         .filter(|(id, results)| {
-            results.iter().any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error)) && !known.contains(*id)
+            results
+                .iter()
+                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
+                && !known.contains(*id)
         })
         .count();
     Ok(if let Some(why) = &suite.unreadable {
@@ -300,7 +331,10 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     } else {
         (
             new_failures == 0,
-            format!("{} pass, {failed} fail, {new_failures} of them new", suite.count(TestStatus::Pass)),
+            format!(
+                "{} pass, {failed} fail, {new_failures} of them new",
+                suite.count(TestStatus::Pass)
+            ),
         )
     })
 }
@@ -314,7 +348,11 @@ fn known_failures(ctx: &Ctx, facts: &Facts) -> Result<std::collections::BTreeSet
     Ok(suite
         .tests
         .into_iter()
-        .filter(|(_, results)| results.iter().any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error)))
+        .filter(|(_, results)| {
+            results
+                .iter()
+                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
+        })
         .map(|(id, _)| id)
         .collect())
 }
@@ -339,7 +377,12 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         proof: untrusted(&proof_text),
         findings: findings(ctx, attempt.guards.as_ref()),
     };
-    let dir = ctx.config.home.state.join("audits").join(attempt.attempt.id.file_name());
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("audits")
+        .join(attempt.attempt.id.file_name());
     git::sweep(&dir)?;
     super::private_dir(&dir)?;
     let tree = dir.join("tree");
@@ -428,7 +471,7 @@ fn remember_failure_of(
     report: &GuardReport,
 ) -> Result<()> {
     let paths: Vec<&str> = report.paths.iter().map(String::as_str).collect();
-    let short = signature::failure_signature(test, message, &[]);
+    let short = signature::failure_signature::<&str>(test, message, &[]);
     let full = signature::failure_signature(test, message, &paths);
     let mut row = attempt.attempt.clone();
     row.failure_sig = Some(format!("{short}-{full}"));

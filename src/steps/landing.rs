@@ -20,11 +20,7 @@ use crate::{
         facts::{AttemptFacts, Facts, Landed, Seen, keys},
         merge::MergeProof,
     },
-    model::{
-        Sha,
-        evidence::Audit,
-        pull::PullState,
-    },
+    model::{Sha, evidence::Audit, pull::PullState},
     render::pr,
     store::Claim,
 };
@@ -53,7 +49,11 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
         }
     };
     let parents = attempt::parents(facts, &mirror, onto).await?;
-    let message = format!("Attempt {n} at cause {} on {}", facts.cause.signature.short(), onto.short());
+    let message = format!(
+        "Attempt {n} at cause {} on {}",
+        facts.cause.signature.short(),
+        onto.short()
+    );
     let new_head = mirror.commit_tree(&tree, &parents, &message).await?;
     let patch_id = mirror.patch_id(onto, &new_head).await?;
     if Some(&patch_id) != attempt.patch_id.as_ref() {
@@ -61,7 +61,13 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
     }
     let count = old.rebases + 1;
     for _ in 0..count {
-        ctx.record(claim, Some(&new_head), kind::REBASED, "clean", &json!({ "from": head, "onto": onto }))?;
+        ctx.record(
+            claim,
+            Some(&new_head),
+            kind::REBASED,
+            "clean",
+            &json!({ "from": head, "onto": onto }),
+        )?;
     }
     ctx.record(claim, Some(&new_head), kind::TREE, "replayed", &tree)?;
     if let Some(audit) = &old.audit {
@@ -77,7 +83,11 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
     ctx.say(
         Some(facts.id()),
         "rebase",
-        [format!("the base moved to {}; same patch, now at {}", onto.short(), new_head.short())],
+        [format!(
+            "the base moved to {}; same patch, now at {}",
+            onto.short(),
+            new_head.short()
+        )],
     );
     Ok(())
 }
@@ -89,7 +99,9 @@ fn fail(
     mut attempt: crate::model::incident::Attempt,
     why: &str,
 ) -> Result<()> {
-    attempt.outcome = Some(crate::model::incident::AttemptOutcome::Failed(format!("its patch {why}")));
+    attempt.outcome = Some(crate::model::incident::AttemptOutcome::Failed(format!(
+        "its patch {why}"
+    )));
     ctx.store().put_attempt(claim, &attempt, ctx.now())?;
     ctx.say(Some(facts.id()), "rebase", [format!("the patch {why}")]);
     Ok(())
@@ -106,7 +118,11 @@ pub(super) async fn ci_failed(
     ctx.record(claim, Some(head), kind::CI_FAILED, "failed", &checks)?;
     let attempt = attempt_of(facts, n)?;
     judge::remember_failure(ctx, claim, attempt, "ci", &checks.join(","))?;
-    ctx.say(Some(facts.id()), "ci", [format!("CI failed at {}: {}", head.short(), checks.join(", "))]);
+    ctx.say(
+        Some(facts.id()),
+        "ci",
+        [format!("CI failed at {}: {}", head.short(), checks.join(", "))],
+    );
     Ok(())
 }
 
@@ -133,7 +149,9 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, 
         Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
         Ok(MergeOutcome::HeadMoved) => Acted::Refused("the head moved".to_owned()),
         Ok(MergeOutcome::BaseMoved) => Acted::Refused("the base moved".to_owned()),
-        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => Acted::Refused(why),
+        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
+            Acted::Refused(why)
+        }
         Err(error) => acted(&error),
     };
     match effect(ctx, claim, EffectKind::Merge, &key, proof, find, act).await? {
@@ -173,7 +191,11 @@ pub(super) fn adopt(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, sha: &
         .map(|pull| pull.head_sha.clone())
         .context("the pull request was not read")?;
     let by = by.unwrap_or("a person").to_owned();
-    ctx.say(Some(facts.id()), "adopt", [format!("{by} merged our pull request as {}", sha.short())]);
+    ctx.say(
+        Some(facts.id()),
+        "adopt",
+        [format!("{by} merged our pull request as {}", sha.short())],
+    );
     let adopted = Adopted {
         sha: sha.clone(),
         head,
@@ -189,7 +211,11 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
     let merge = facts.merge.as_ref().context("nothing was merged")?;
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
-    let parent = commit.parents.first().context("the landed commit has no parent")?.clone();
+    let parent = commit
+        .parents
+        .first()
+        .context("the landed commit has no parent")?
+        .clone();
     let tested_base = facts
         .attempts
         .iter()
@@ -213,7 +239,11 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
     };
     let verdict = landed.verdict();
     ctx.record(claim, Some(sha), kind::LANDED, &format!("{verdict:?}"), &landed)?;
-    ctx.say(Some(facts.id()), "landed", [crate::render::story::landed(verdict).to_owned()]);
+    ctx.say(
+        Some(facts.id()),
+        "landed",
+        [crate::render::story::landed(verdict).to_owned()],
+    );
     Ok(())
 }
 
@@ -221,7 +251,11 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
 pub(super) async fn test_landed(ctx: &Ctx, claim: &Claim, facts: &Facts, sha: &Sha) -> Result<()> {
     let (passes, detail) = judge::tests_pass(ctx, claim, facts, sha).await?;
     ctx.record(claim, Some(sha), kind::LANDED_TESTS, &detail, &passes)?;
-    ctx.say(Some(facts.id()), "landed", [format!("tests on the landed commit {}: {detail}", sha.short())]);
+    ctx.say(
+        Some(facts.id()),
+        "landed",
+        [format!("tests on the landed commit {}: {detail}", sha.short())],
+    );
     Ok(())
 }
 
@@ -253,4 +287,3 @@ pub(super) fn observed(ctx: &Ctx, claim: &Claim, facts: &Facts, sha: &Sha, verdi
     ctx.say(Some(facts.id()), "observed", [verdict.to_owned()]);
     Ok(())
 }
-

@@ -20,7 +20,7 @@ use crate::{
         signal::{CollectorOutcome, OutcomeKind, SNAPSHOT_SCHEMA, Severity, Signal, Snapshot},
     },
     render::mail::{Entry, MailWords},
-    store::{CachedReply, NewIncident, SignatureRow, Sighting, SourceRow, TickEnd, TickLock, snapshots},
+    store::{CachedReply, NewIncident, Sighting, SignatureRow, SourceRow, TickEnd, TickLock, snapshots},
     text,
 };
 
@@ -56,7 +56,8 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<Looked> {
     };
     let encoded = snapshots::encode(&snapshot)?;
     let signals = &ctx.config.home.signals;
-    snapshots::write_latest(signals, &encoded).with_context(|| format!("write the snapshot to {}", signals.display()))?;
+    snapshots::write_latest(signals, &encoded)
+        .with_context(|| format!("write the snapshot to {}", signals.display()))?;
     let gate = gate::gate(&ctx.config, &snapshot).await;
     let sources = sources(&known, &snapshot, &collected.cursors, started);
     let mut found = Found::default();
@@ -95,11 +96,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<Looked> {
     })
 }
 
-async fn collect(
-    ctx: &Ctx,
-    known: &[SourceRow],
-    deep: bool,
-) -> Result<(Collected, BTreeMap<String, CachedReply>)> {
+async fn collect(ctx: &Ctx, known: &[SourceRow], deep: bool) -> Result<(Collected, BTreeMap<String, CachedReply>)> {
     let http = Http::new(ctx.redactor.clone(), ctx.config.allow_private_hosts.clone());
     let sources: Sources = known.iter().map(|row| (key_of(row), facts_of(row))).collect();
     let cache = HttpCache::new(
@@ -169,9 +166,9 @@ fn sources(
         .iter()
         .filter(|outcome| outcome.outcome != OutcomeKind::Skipped)
         .map(|outcome| {
-            let old = known.iter().find(|row| {
-                row.repo == outcome.repo && row.target == outcome.target && row.collector == outcome.name
-            });
+            let old = known
+                .iter()
+                .find(|row| row.repo == outcome.repo && row.target == outcome.target && row.collector == outcome.name);
             source(old, outcome, cursors.get(&SourceKey::of(outcome)), started)
         })
         .collect()
@@ -197,7 +194,11 @@ fn source(
         collector: outcome.name.clone(),
         first_ok_at: old.and_then(|o| o.first_ok_at).or(ok.then_some(started)),
         // The start of the look, so that what happens while it runs is read by the next one.
-        last_ok_at: if ok { Some(started) } else { old.and_then(|o| o.last_ok_at) },
+        last_ok_at: if ok {
+            Some(started)
+        } else {
+            old.and_then(|o| o.last_ok_at)
+        },
         last_look_at: Some(started),
         cursor: cursor.cloned().or_else(|| old.and_then(|o| o.cursor.clone())),
         cause_since: match (&cause, same_cause) {
@@ -277,11 +278,7 @@ fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found
 }
 
 /// A symptom joins the cause of its slot that opened in this tick or the one before, else it opens by itself.
-fn join_symptoms(
-    ctx: &Ctx,
-    symptoms: Vec<(Signature, Slot, Option<NewIncident>)>,
-    found: &mut Found,
-) -> Result<()> {
+fn join_symptoms(ctx: &Ctx, symptoms: Vec<(Signature, Slot, Option<NewIncident>)>, found: &mut Found) -> Result<()> {
     if symptoms.is_empty() {
         return Ok(());
     }
@@ -293,7 +290,11 @@ fn join_symptoms(
             .iter()
             .filter(|o| o.repo == slot)
             .map(|o| o.id.clone())
-            .chain(open.iter().filter(|i| i.repo == slot && i.opened_at >= recent).map(|i| i.id.clone()))
+            .chain(
+                open.iter()
+                    .filter(|i| i.repo == slot && i.opened_at >= recent)
+                    .map(|i| i.id.clone()),
+            )
             .find(|id| id.signature() != sig);
         match (cause, new) {
             (Some(cause), _) => found.joined.push((cause, sig)),
@@ -350,8 +351,14 @@ fn row_of(signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
         repo: first.repo.clone(),
         target: first.target.clone(),
         source: first.source.clone(),
-        template: old.map_or_else(|| signed.as_ref().map(|s| s.template.clone()).unwrap_or_default(), |o| o.template.clone()),
-        label: old.map_or_else(|| signed.as_ref().map(|s| s.label.to_owned()).unwrap_or_default(), |o| o.label.clone()),
+        template: old.map_or_else(
+            || signed.as_ref().map(|s| s.template.clone()).unwrap_or_default(),
+            |o| o.template.clone(),
+        ),
+        label: old.map_or_else(
+            || signed.as_ref().map(|s| s.label.to_owned()).unwrap_or_default(),
+            |o| o.label.clone(),
+        ),
         kind: first.kind,
         severity: signals.iter().map(|s| s.severity).max().unwrap_or(first.severity),
         title: old.map_or_else(|| first.title.clone(), |o| o.title.clone()),
@@ -386,7 +393,14 @@ fn sighting(signals: &[&Signal]) -> Sighting {
 fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
     let mut report = ctx.report();
     report.signals = snapshot.signals.iter().map(|s| s.count).sum();
-    report.sources = u64::try_from(snapshot.collectors.iter().filter(|c| c.outcome != OutcomeKind::Skipped).count()).unwrap_or(0);
+    report.sources = u64::try_from(
+        snapshot
+            .collectors
+            .iter()
+            .filter(|c| c.outcome != OutcomeKind::Skipped)
+            .count(),
+    )
+    .unwrap_or(0);
     report.collect_ms = snapshot.collectors.iter().map(|c| c.ms).max().unwrap_or(0);
     report.blind = snapshot
         .blind()
@@ -397,11 +411,19 @@ fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
     }
     drop(report);
     for new in &found.opened {
-        let row = found.seen.iter().find(|(row, _)| row.sig == new.signature).map(|(row, _)| row);
+        let row = found
+            .seen
+            .iter()
+            .find(|(row, _)| row.sig == new.signature)
+            .map(|(row, _)| row);
         let mut lines = vec![format!("cause {} in {} ({})", new.signature.short(), new.repo, new.why)];
         if let Some(row) = row {
             lines.push(super::title_line(ctx, row));
-            lines.push(format!("{} events, first seen {}", row.count, row.first_seen.format("%H:%M:%S UTC")));
+            lines.push(format!(
+                "{} events, first seen {}",
+                row.count,
+                row.first_seen.format("%H:%M:%S UTC")
+            ));
         }
         ctx.say(Some(&new.id), "opened", lines);
     }
@@ -431,7 +453,12 @@ async fn inventory(ctx: &Ctx, looked: &Looked) -> Result<()> {
         by_repo.entry(&row.repo).or_default().push(row);
     }
     for (repo, rows) in by_repo {
-        let mut words = MailWords::new(Status::Inventory, repo.as_str(), "what stood there at first sight", ctx.now());
+        let mut words = MailWords::new(
+            Status::Inventory,
+            repo.as_str(),
+            "what stood there at first sight",
+            ctx.now(),
+        );
         words.name.clone_from(&ctx.config.notify.name);
         words.entries = rows
             .iter()

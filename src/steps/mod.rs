@@ -33,8 +33,13 @@ use chrono::{DateTime, Utc};
 use crate::{
     adapters::clock::Clock,
     config::{Config, Repo},
-    model::{IncidentId, Slot, TickId, signal::Culprit},
-    steps::{effect::CrashPoints, report::{Event, Report}},
+    exit::Exit,
+    model::{
+        IncidentId, Slot, TickId,
+        report::{Event, Report},
+        signal::Culprit,
+    },
+    steps::effect::CrashPoints,
     store::{SignatureRow, Store},
     text::{Redactor, Untrusted},
 };
@@ -55,7 +60,14 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    pub fn new(config: Config, clock: Clock, redactor: Redactor, tick: TickId, store: Store, crash: CrashPoints) -> Self {
+    pub fn new(
+        config: Config,
+        clock: Clock,
+        redactor: Redactor,
+        tick: TickId,
+        store: Store,
+        crash: CrashPoints,
+    ) -> Self {
         Self {
             config,
             clock,
@@ -92,10 +104,67 @@ impl Ctx {
         self.config.home.state.clone()
     }
 
+    /// Who holds the lock, for the person who wonders.
+    pub fn holder(&self) -> String {
+        format!(
+            "pid {}, since {}",
+            std::process::id(),
+            self.now().format("%Y-%m-%d %H:%M:%S UTC")
+        )
+    }
+
+    /// Another tick has the lock: it says so and goes on with what is due.
+    pub fn busy(&self, by: String) {
+        self.say(
+            None,
+            "busy",
+            [format!("another tick has the lock ({by}); nothing to look at")],
+        );
+        self.report().busy = Some(by);
+    }
+
+    /// The second half of a healthy tick: nothing to do, nothing started.
+    pub fn nothing_due(&self) -> anyhow::Result<bool> {
+        Ok(self.store().due_incidents(self.now())?.is_empty())
+    }
+
+    /// Stores how this process ended.
+    pub fn finish(&self) -> anyhow::Result<Exit> {
+        let (exit, models, events) = {
+            let report = self.report();
+            (report::exit(&report), report.models_called, report.events.len())
+        };
+        if events > 0 || exit != Exit::Ok {
+            self.store().finish_tick(&self.tick, exit.code(), models)?;
+            self.store().print_audit()?;
+        }
+        let report = self.report();
+        tracing::info!(
+            sources = report.sources,
+            signals = report.signals,
+            models,
+            duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "tick {}: {}",
+            self.tick,
+            exit.meaning()
+        );
+        Ok(exit)
+    }
+
+    #[must_use]
+    pub fn with_listener(mut self, listener: Option<Box<dyn Fn(&Event)>>) -> Self {
+        self.listener = listener;
+        self
+    }
+
     /// Adds a line to the story of this process.
     pub fn say(&self, incident: Option<&IncidentId>, what: &str, lines: impl IntoIterator<Item = String>) {
         let lines: Vec<String> = lines.into_iter().map(|line| self.redactor.redact(&line)).collect();
-        tracing::info!(incident.id = incident.map(IncidentId::as_str), "{what}: {}", lines.join("; "));
+        tracing::info!(
+            incident.id = incident.map(IncidentId::as_str),
+            "{what}: {}",
+            lines.join("; ")
+        );
         let event = Event {
             ms: u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             incident: incident.cloned(),
@@ -119,7 +188,11 @@ fn culprit_line(culprit: &Culprit) -> String {
 /// The cause in one line, from our own template: class of the error, and where.
 fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
-    let place = row.culprit.as_ref().map(|c| format!(" in {}", culprit_line(c))).unwrap_or_default();
+    let place = row
+        .culprit
+        .as_ref()
+        .map(|c| format!(" in {}", culprit_line(c)))
+        .unwrap_or_default();
     Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
 }
 
@@ -132,4 +205,3 @@ fn private_dir(path: &Path) -> anyhow::Result<()> {
         .create(path)
         .with_context(|| format!("make the directory {}", path.display()))
 }
-

@@ -4,7 +4,10 @@ use super::Ctx;
 use crate::{
     config::Repo,
     decide::facts::{Facts, Need, Seen},
-    model::{RepoName, pull::{StopSign, StopSigns}},
+    model::{
+        RepoName,
+        pull::{StopSign, StopSigns},
+    },
 };
 
 pub(super) async fn observe(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need) -> Seen {
@@ -28,8 +31,13 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     }
     if need.rules {
         let rules = github.rules(name, &info, &branch).await?;
-        let number = facts.revert.as_ref().map_or_else(|| facts.pull.as_ref().map(|p| p.number), |r| r.pull);
-        if rules.conversation_resolution && let Some(number) = number {
+        let number = facts
+            .revert
+            .as_ref()
+            .map_or_else(|| facts.pull.as_ref().map(|p| p.number), |r| r.pull);
+        if rules.conversation_resolution
+            && let Some(number) = number
+        {
             seen.threads = Some(github.unresolved_threads(name, number).await?);
         }
         seen.rules = Some(rules);

@@ -96,7 +96,9 @@ pub(super) async fn open(
     // Any state: a PR that a person closed meanwhile is ours all the same, and its closing is a no.
     let find = async || -> Result<Option<Value>> {
         let pulls = github.pulls_by_head(name, &branch).await?;
-        let ours = pulls.iter().filter(|p| pr::Marker::find(&p.body).is_some_and(|m| m.incident == *facts.id()));
+        let ours = pulls
+            .iter()
+            .filter(|p| pr::Marker::find(&p.body).is_some_and(|m| m.incident == *facts.id()));
         Ok(ours.max_by_key(|p| p.number).map(opened))
     };
     let new = NewPull {
@@ -109,7 +111,17 @@ pub(super) async fn open(
     let act = async || {
         let outcome = match github.open_pull(name, &new).await {
             // A draft says "not to be merged"; where there are none, the label and the body say it.
-            Ok(OpenPullOutcome::DraftsUnsupported) => github.open_pull(name, &NewPull { draft: false, ..new.clone() }).await,
+            Ok(OpenPullOutcome::DraftsUnsupported) => {
+                github
+                    .open_pull(
+                        name,
+                        &NewPull {
+                            draft: false,
+                            ..new.clone()
+                        },
+                    )
+                    .await
+            }
             other => other,
         };
         match outcome {
@@ -132,7 +144,11 @@ pub(super) async fn open(
             ctx.say(
                 Some(facts.id()),
                 "pull",
-                [format!("{kind} #{number}  {branch} at {}{}", head.short(), size.unwrap_or_default())],
+                [format!(
+                    "{kind} #{number}  {branch} at {}{}",
+                    head.short(),
+                    size.unwrap_or_default()
+                )],
             );
             Ok(())
         }
@@ -164,11 +180,17 @@ pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n
         let pull = github.pull(name, number).await?;
         Ok((pull.body.trim() == page.body.trim()).then(|| json!({ "number": number })))
     };
-    let act = async || match github.edit_pull(name, number, Some(&page.title), Some(&page.body)).await {
+    let act = async || match github
+        .edit_pull(name, number, Some(&page.title), Some(&page.body))
+        .await
+    {
         Ok(()) => Acted::Done(json!({ "number": number })),
         Err(error) => acted(&error),
     };
-    settle(effect(ctx, claim, EffectKind::Body, &key, &json!({ "slot": slot }), find, act).await?, "edit the pull request")
+    settle(
+        effect(ctx, claim, EffectKind::Body, &key, &json!({ "slot": slot }), find, act).await?,
+        "edit the pull request",
+    )
 }
 
 pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) -> Result<()> {
@@ -179,13 +201,20 @@ pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) 
     let key = keys::label(facts.id(), label);
     let find = async || -> Result<Option<Value>> {
         let pull = github.pull(name, number).await?;
-        Ok(pull.labels.iter().any(|l| l == label).then(|| json!({ "label": label })))
+        Ok(pull
+            .labels
+            .iter()
+            .any(|l| l == label)
+            .then(|| json!({ "label": label })))
     };
     let act = async || match github.add_label(name, number, label).await {
         Ok(()) => Acted::Done(json!({ "label": label })),
         Err(error) => acted(&error),
     };
-    settle(effect(ctx, claim, EffectKind::Label, &key, &label, find, act).await?, "label the pull request")
+    settle(
+        effect(ctx, claim, EffectKind::Label, &key, &label, find, act).await?,
+        "label the pull request",
+    )
 }
 
 pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) -> Result<()> {
@@ -193,7 +222,12 @@ pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) 
     let name = ctx.github_name(repo)?;
     let github = ctx.github()?;
     let number = our_pull(facts)?;
-    let node_id = seen.pull.as_ref().context("the pull request was not read")?.node_id.clone();
+    let node_id = seen
+        .pull
+        .as_ref()
+        .context("the pull request was not read")?
+        .node_id
+        .clone();
     let find = async || -> Result<Option<Value>> {
         Ok((!github.pull(name, number).await?.draft).then(|| json!({ "ready": true })))
     };
@@ -202,7 +236,10 @@ pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) 
         Err(error) => acted(&error),
     };
     let key = keys::ready(facts.id());
-    settle(effect(ctx, claim, EffectKind::Ready, &key, &number, find, act).await?, "mark the pull request ready")
+    settle(
+        effect(ctx, claim, EffectKind::Ready, &key, &number, find, act).await?,
+        "mark the pull request ready",
+    )
 }
 
 /// Asks for the review that the rules demand, by the label that the team watches and a comment naming what is missing.
@@ -240,7 +277,10 @@ async fn upsert(
         Ok(Upsert::Posted(id) | Upsert::Edited(id) | Upsert::Unchanged(id)) => Acted::Done(json!({ "comment": id })),
         Err(error) => acted(&error),
     };
-    settle(effect(ctx, claim, kind, key, &text, find, act).await?, "comment on the pull request")
+    settle(
+        effect(ctx, claim, kind, key, &text, find, act).await?,
+        "comment on the pull request",
+    )
 }
 
 pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
@@ -256,7 +296,10 @@ pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) ->
         Err(error) => acted(&error),
     };
     let key = keys::close_pull(facts.id());
-    settle(effect(ctx, claim, EffectKind::ClosePull, &key, &why, find, act).await?, "close the pull request")
+    settle(
+        effect(ctx, claim, EffectKind::ClosePull, &key, &why, find, act).await?,
+        "close the pull request",
+    )
 }
 
 fn settle(effect: Effect, what: &str) -> Result<()> {
@@ -272,7 +315,10 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
     let policy = ctx.policy(repo)?;
     let attempt = current(facts, n)?;
     let head = attempt.head().context("the attempt has no head")?;
-    let change = attempt.guards.as_ref().context("the guards have not judged this head")?;
+    let change = attempt
+        .guards
+        .as_ref()
+        .context("the guards have not judged this head")?;
     let row = signature_row(ctx, facts)?;
     let samples: Vec<Untrusted> = row.samples.iter().map(|s| Untrusted::new(s, &ctx.redactor)).collect();
     let said = Untrusted::new(&attempt.attempt.said, &ctx.redactor);
@@ -337,7 +383,11 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
 
 fn rejecting(attempt: &AttemptFacts) -> Option<Finding> {
     let guards = attempt.guards.as_ref()?;
-    guards.findings.iter().find(|f| f.verdict == GuardVerdict::Reject).cloned()
+    guards
+        .findings
+        .iter()
+        .find(|f| f.verdict == GuardVerdict::Reject)
+        .cloned()
 }
 
 fn what_next<'a>(policy: &Policy, needs: Option<&'a str>, watch: Duration) -> Next<'a> {
@@ -366,7 +416,10 @@ fn asks(rules: &crate::model::pull::Rules) -> Vec<String> {
 
 /// The class of the error: the first word of the title, when it looks like one.
 pub(super) fn error_word(title: &str) -> Option<String> {
-    let word: String = title.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.')).collect();
+    let word: String = title
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
+        .collect();
     (word.len() >= 3 && word.len() <= 60).then_some(word)
 }
 

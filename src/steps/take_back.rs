@@ -33,7 +33,10 @@ pub(super) async fn note(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> 
     let dir = ctx.config.home.state.join("incidents");
     super::private_dir(&dir)?;
     let key = keys::note(facts.id());
-    let intended = ctx.store().effect(&key)?.map_or_else(|| ctx.now(), |row| row.intended_at);
+    let intended = ctx
+        .store()
+        .effect(&key)?
+        .map_or_else(|| ctx.now(), |row| row.intended_at);
     let name = format!(
         "{}-{}.md",
         intended.format("%Y-%m-%d-%H-%M"),
@@ -82,7 +85,11 @@ pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, m
             restores: Restores::No,
         },
         Replay::Clean { tree } => {
-            let message = format!("Take back {}\n\nIt made things worse; see incident {}.", merged.short(), facts.id());
+            let message = format!(
+                "Take back {}\n\nIt made things worse; see incident {}.",
+                merged.short(),
+                facts.id()
+            );
             let head = mirror.commit_tree(&tree, std::slice::from_ref(base), &message).await?;
             let before = mirror.parents(merged).await?.into_iter().next();
             let same = match &before {
@@ -106,13 +113,26 @@ pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, m
     };
     let verdict = format!("{:?}", revert.restores);
     ctx.record(claim, revert.head.as_ref(), kind::REVERT, &verdict, &revert)?;
-    ctx.say(Some(facts.id()), "revert", [format!("revert of {}: {verdict}", merged.short())]);
+    ctx.say(
+        Some(facts.id()),
+        "revert",
+        [format!("revert of {}: {verdict}", merged.short())],
+    );
     Ok(())
 }
 
 pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) -> Result<()> {
     let key = keys::push_revert(facts.id());
-    publish::push_commit(ctx, claim, facts, EffectKind::PushRevert, &key, head, &facts.id().revert_branch()).await
+    publish::push_commit(
+        ctx,
+        claim,
+        facts,
+        EffectKind::PushRevert,
+        &key,
+        head,
+        &facts.id().revert_branch(),
+    )
+    .await
 }
 
 pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, head: &Sha) -> Result<()> {
@@ -124,7 +144,8 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
     let base = seen.base_branch.clone().context("the default branch was not read")?;
     let branch = facts.id().revert_branch();
     let key = keys::revert_pull(facts.id(), &merge.sha);
-    let opened = |pull: &crate::model::pull::Pull| json!({ "number": pull.number, "url": pull.url, "draft": pull.draft });
+    let opened =
+        |pull: &crate::model::pull::Pull| json!({ "number": pull.number, "url": pull.url, "draft": pull.draft });
     let find = async || -> Result<Option<Value>> {
         let pulls = github.pulls_by_head(name, &branch).await?;
         Ok(pulls.iter().find(|p| p.state == PullState::Open).map(opened))
@@ -147,10 +168,24 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
             Err(error) => landing::acted(&error),
         }
     };
-    match effect(ctx, claim, EffectKind::OpenRevert, &key, &json!({ "head": head }), find, act).await? {
+    match effect(
+        ctx,
+        claim,
+        EffectKind::OpenRevert,
+        &key,
+        &json!({ "head": head }),
+        find,
+        act,
+    )
+    .await?
+    {
         Effect::Done(result) => {
             let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
-            ctx.say(Some(facts.id()), "revert", [format!("PR #{number} takes {} back", merge.sha.short())]);
+            ctx.say(
+                Some(facts.id()),
+                "revert",
+                [format!("PR #{number} takes {} back", merge.sha.short())],
+            );
             Ok(())
         }
         Effect::Refused(why) | Effect::Open(why) => bail!("open the revert: {why}"),
@@ -177,7 +212,9 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &Merge
         Ok(MergeOutcome::AlreadyMerged) => Acted::Unknown("it is merged already".to_owned()),
         Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
         Ok(MergeOutcome::HeadMoved | MergeOutcome::BaseMoved) => Acted::Refused("the branch moved".to_owned()),
-        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => Acted::Refused(why),
+        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
+            Acted::Refused(why)
+        }
         Err(error) => landing::acted(&error),
     };
     match effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await? {

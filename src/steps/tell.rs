@@ -10,7 +10,7 @@ use super::{
     effect::{Acted, Effect, EffectKind, effect},
 };
 use crate::{
-    adapters::mail::{self, Mail, MailOutcome},
+    adapters::mail::{self, Mail, MailOutcome, Mailer},
     config::MailBackend,
     decide::facts::{Facts, Seen, Status, keys},
     model::{IncidentId, Signature},
@@ -30,7 +30,7 @@ pub(super) async fn tell(
     let words = words(ctx, facts, status, why)?;
     let key = keys::mail(facts.id(), status);
     if send(ctx, claim, &key, &words).await? {
-        ctx.report().told(facts.id(), status);
+        super::report::told(&mut ctx.report(), facts.id(), status);
         let (subject, _) = render_mail(&words);
         ctx.say(Some(facts.id()), "mail", [format!("mail     1 sent: \"{subject}\"")]);
     }
@@ -73,18 +73,31 @@ async fn send(ctx: &Ctx, claim: &Claim, key: &str, words: &MailWords) -> Result<
         body: ctx.redactor.redact(&body),
         date: ctx.now(),
     };
+    let mailer = Mailer::new(notify.mail.clone(), ctx.redactor.clone());
     let off = matches!(notify.mail, MailBackend::Off);
     let sent = json!({ "message_id": message_id, "off": off });
     // A mail cannot be asked for: an unknown outcome is sent once more with the same id.
     let find = async || -> Result<Option<Value>> { Ok(None) };
-    let act = async || match mail::send(&notify.mail, &letter, &ctx.redactor).await {
+    let act = async || match mailer.send(&letter).await {
         MailOutcome::Sent | MailOutcome::Off => Acted::Done(sent.clone()),
         MailOutcome::Refused(why) => Acted::Refused(why),
         MailOutcome::Unknown(why) => Acted::Unknown(why),
     };
-    match effect(ctx, claim, EffectKind::Mail, key, &json!({ "subject": letter.subject }), find, act).await? {
+    match effect(
+        ctx,
+        claim,
+        EffectKind::Mail,
+        key,
+        &json!({ "subject": letter.subject }),
+        find,
+        act,
+    )
+    .await?
+    {
         Effect::Done(_) => Ok(!off),
-        Effect::Refused(why) | Effect::Open(why) => bail!("send the mail {message_id}: {why}; the next tick tries again"),
+        Effect::Refused(why) | Effect::Open(why) => {
+            bail!("send the mail {message_id}: {why}; the next tick tries again")
+        }
     }
 }
 
@@ -106,10 +119,14 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         .into_iter()
         .collect();
     words.sample = row.samples.first().map(|s| Untrusted::new(s, &ctx.redactor));
-    words.guess = facts.triage.as_ref().filter(|t| !t.root_cause.is_empty()).map(|t| Guess {
-        by: "triage".to_owned(),
-        text: Untrusted::new(&t.root_cause, &ctx.redactor),
-    });
+    words.guess = facts
+        .triage
+        .as_ref()
+        .filter(|t| !t.root_cause.is_empty())
+        .map(|t| Guess {
+            by: "triage".to_owned(),
+            text: Untrusted::new(&t.root_cause, &ctx.redactor),
+        });
     words.pull = facts.pull.as_ref().map(|p| PullLine {
         number: p.number,
         url: p.url.clone(),

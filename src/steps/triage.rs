@@ -124,11 +124,21 @@ fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: Result<Vec<Triage>, 
                 ctx.say(
                     Some(&incident.id),
                     "triage",
-                    [format!("triage   {word} in {}: {}", incident.repo, first_line(&triage.root_cause))],
+                    [format!(
+                        "triage   {word} in {}: {}",
+                        incident.repo,
+                        first_line(&triage.root_cause)
+                    )],
                 );
                 evidence::row(ctx, None, kind::TRIAGE, &word, triage)?
             }
-            Ok(None) => evidence::row(ctx, None, kind::TRIAGE_FAILED, "left out", &"it was left out of the reply")?,
+            Ok(None) => evidence::row(
+                ctx,
+                None,
+                kind::TRIAGE_FAILED,
+                "left out",
+                &"it was left out of the reply",
+            )?,
             Err(why) => {
                 ctx.say(Some(&incident.id), "triage", [format!("triage   no verdict: {why}")]);
                 evidence::row(ctx, None, kind::TRIAGE_FAILED, "failed", why)?

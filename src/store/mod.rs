@@ -7,6 +7,7 @@ mod incidents;
 mod ledger;
 pub mod locks;
 mod schema;
+pub mod snapshots;
 mod spend;
 
 use std::path::{Path, PathBuf};
@@ -257,5 +258,3 @@ fn parse_id<T: std::str::FromStr<Err = crate::model::ids::InvalidId>>(text: &str
 
 #[cfg(test)]
 mod tests;
-//! store
-pub mod snapshots;

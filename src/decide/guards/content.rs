@@ -1,10 +1,7 @@
 //! Rules about what is added, whatever the file: secrets, hidden characters, binaries, modes, links, names.
 
 use super::{FileChange, Hit, Side, lines::Lines};
-use crate::{
-    model::evidence::GuardVerdict,
-    text::Redactor,
-};
+use crate::{model::evidence::GuardVerdict, text::Redactor};
 
 pub(super) const LINK: u32 = 0o120_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
@@ -23,7 +20,10 @@ fn hides(text: &str) -> Option<char> {
     let chars: Vec<char> = text.chars().collect();
     chars.iter().enumerate().find_map(|(at, c)| {
         let odd = hidden(*c) || (c.is_control() && !matches!(c, '\t' | '\r' | '\u{c}'));
-        let around = |i: Option<usize>| i.and_then(|i| chars.get(i)).is_some_and(|c| !c.is_ascii() && !hidden(*c));
+        let around = |i: Option<usize>| {
+            i.and_then(|i| chars.get(i))
+                .is_some_and(|c| !c.is_ascii() && !hidden(*c))
+        };
         let joins = matches!(c, '\u{200c}' | '\u{200d}') && around(at.checked_sub(1)) && around(Some(at + 1));
         (odd && !joins).then_some(*c)
     })
@@ -43,7 +43,11 @@ pub(super) fn check(change: &FileChange, lines: &Lines<'_>, redactor: &Redactor,
     for (line, text) in lines.added() {
         if let Some(c) = hides(text) {
             let why = format!("the line holds the hidden character U+{:04X}", u32::from(c));
-            hits.push(Hit::new("hidden-character", GuardVerdict::Reject, why).at(line).is(&visible(text)));
+            hits.push(
+                Hit::new("hidden-character", GuardVerdict::Reject, why)
+                    .at(line)
+                    .is(&visible(text)),
+            );
         }
     }
     secrets(lines, redactor, hits);
@@ -69,11 +73,18 @@ fn secrets(lines: &Lines<'_>, redactor: &Redactor, hits: &mut Vec<Hit>) {
 
 /// Replacements by a rule for secrets. Personal data is redacted too, and is no reason to block a patch.
 fn secret_marks(text: &str) -> usize {
-    const PERSONAL: &[&str] = &["email", "mail", "phone", "ip", "card", "iban", "name", "person", "user", "path", "home", "address", "ssn", "personal"];
+    const PERSONAL: &[&str] = &[
+        "email", "mail", "phone", "ip", "card", "iban", "name", "person", "user", "path", "home", "address", "ssn",
+        "personal",
+    ];
     text.match_indices("[redacted:")
         .filter(|(at, mark)| {
             let kind: String = text[at + mark.len()..].chars().take_while(|c| *c != ']').collect();
-            let first = kind.split(['-', ':', ' ']).next().unwrap_or_default().to_ascii_lowercase();
+            let first = kind
+                .split(['-', ':', ' '])
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase();
             !PERSONAL.contains(&first.as_str())
         })
         .count()
@@ -96,7 +107,11 @@ fn name(change: &FileChange, redactor: &Redactor, hits: &mut Vec<Hit>) {
         hits.push(Hit::new("path-name", GuardVerdict::NeedsHuman, why));
     }
     if secret_marks(&redactor.redact(path)) > 0 {
-        hits.push(Hit::new("secret", GuardVerdict::Reject, "the name holds a secret".to_owned()));
+        hits.push(Hit::new(
+            "secret",
+            GuardVerdict::Reject,
+            "the name holds a secret".to_owned(),
+        ));
     }
 }
 
@@ -104,16 +119,28 @@ fn modes(change: &FileChange, hits: &mut Vec<Hit>) {
     let mode = |side: &Option<Side>| side.as_ref().map_or(0, |s| s.mode);
     let (old, new) = (mode(&change.old), mode(&change.new));
     if old == SUBMODULE || new == SUBMODULE {
-        hits.push(Hit::new("submodule", GuardVerdict::NeedsHuman, "a submodule changes".to_owned()));
+        hits.push(Hit::new(
+            "submodule",
+            GuardVerdict::NeedsHuman,
+            "a submodule changes".to_owned(),
+        ));
     }
     if old == LINK || new == LINK {
-        let target = change.new.as_ref().filter(|s| s.mode == LINK).map(|s| s.bytes.as_slice());
+        let target = change
+            .new
+            .as_ref()
+            .filter(|s| s.mode == LINK)
+            .map(|s| s.bytes.as_slice());
         if target.is_some_and(|t| leads_out(&change.path, t)) {
             let why = "a link that leads out of the repository".to_owned();
             let is = String::from_utf8_lossy(target.unwrap_or_default()).into_owned();
             hits.push(Hit::new("link", GuardVerdict::Reject, why).is(&visible(&is)));
         } else {
-            hits.push(Hit::new("link", GuardVerdict::NeedsHuman, "a symbolic link changes".to_owned()));
+            hits.push(Hit::new(
+                "link",
+                GuardVerdict::NeedsHuman,
+                "a symbolic link changes".to_owned(),
+            ));
         }
     }
     if old == EXECUTABLE && new != 0 && new != EXECUTABLE {
@@ -148,7 +175,11 @@ fn binary(change: &FileChange, new: &Side, hits: &mut Vec<Hit>) {
     const PROGRAMS: &[&[u8]] = &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"];
     let program = PROGRAMS.iter().any(|magic| new.bytes.starts_with(magic));
     if program || new.mode == EXECUTABLE {
-        hits.push(Hit::new("binary", GuardVerdict::Reject, "a program in binary form".to_owned()));
+        hits.push(Hit::new(
+            "binary",
+            GuardVerdict::Reject,
+            "a program in binary form".to_owned(),
+        ));
     } else {
         let what = if change.old.is_some() { "changes" } else { "is added" };
         let why = format!("a binary file {what}; it cannot be reviewed as text");

@@ -35,7 +35,12 @@ pub(super) struct Growth<'a> {
 
 impl<'a> Growth<'a> {
     pub(super) fn new(old: &'a Source<'a>, new: &'a Source<'a>) -> Self {
-        let words = old.tokens.iter().filter(|t| t.class == Class::Word).map(|t| t.text).collect();
+        let words = old
+            .tokens
+            .iter()
+            .filter(|t| t.class == Class::Word)
+            .map(|t| t.text)
+            .collect();
         Self {
             old,
             new,
@@ -107,13 +112,19 @@ impl<'a> Growth<'a> {
     /// Breaks inside a container whose head and tail are as they were.
     fn grown_container(&self, old: &Item, new: &Item) -> Option<Vec<Break>> {
         let (o, n) = (old.body.clone()?, new.body.clone()?);
-        let head = self.old.same(&(old.all.start..o.start), self.new, &(new.all.start..n.start));
+        let head = self
+            .old
+            .same(&(old.all.start..o.start), self.new, &(new.all.start..n.start));
         let tail = self.old.same(&(o.end..old.all.end), self.new, &(n.end..new.all.end));
         if !head || !tail {
             return None;
         }
         let mut inner = Growth::new(self.old, self.new);
-        inner.lists(&self.old.items(o), &self.new.items(n), self.old.language == Language::Python);
+        inner.lists(
+            &self.old.items(o),
+            &self.new.items(n),
+            self.old.language == Language::Python,
+        );
         Some(inner.breaks)
     }
 
@@ -190,7 +201,12 @@ impl<'a> Growth<'a> {
     fn more_rows(&self, old: Range<usize>, new: Range<usize>) -> bool {
         let braces = self.old.tokens[old.start - 1].is("{");
         let rows = split_rows(self.old, old);
-        let words: BTreeSet<&str> = rows.iter().flat_map(|r| &self.old.tokens[r.clone()]).filter(|t| t.class == Class::Word).map(|t| t.text).collect();
+        let words: BTreeSet<&str> = rows
+            .iter()
+            .flat_map(|r| &self.old.tokens[r.clone()])
+            .filter(|t| t.class == Class::Word)
+            .map(|t| t.text)
+            .collect();
         let known = |text: &str| {
             words.contains(text)
                 || text.bytes().next().is_some_and(|b| b.is_ascii_digit())
@@ -205,7 +221,9 @@ impl<'a> Growth<'a> {
                 from += 1;
                 continue;
             }
-            let plain = self.new.tokens[row.clone()].iter().all(|t| t.class != Class::Word || known(t.text));
+            let plain = self.new.tokens[row.clone()]
+                .iter()
+                .all(|t| t.class != Class::Word || known(t.text));
             if !plain || !is_row(self.new, &row, braces) {
                 return false;
             }
@@ -229,7 +247,9 @@ impl<'a> Growth<'a> {
             return Some(format!("new test code must run and must not choose what runs ({word})"));
         }
         if let Role::Other = found.role {
-            return Some("only whole tests, imports, helpers and fixtures may be added to an existing test file".to_owned());
+            return Some(
+                "only whole tests, imports, helpers and fixtures may be added to an existing test file".to_owned(),
+            );
         }
         if in_class && found.role == Role::Value {
             return Some("a value added to an existing test class may change its tests".to_owned());
@@ -238,9 +258,13 @@ impl<'a> Growth<'a> {
             return Some(format!("{name} changes how existing tests run"));
         }
         if found.role == Role::Test {
-            let taken = old.iter().map(|o| intro(self.old, &o.all)).any(|o| o.names == found.names);
+            let taken = old
+                .iter()
+                .map(|o| intro(self.old, &o.all))
+                .any(|o| o.names == found.names);
             // A second case of the same title is only a second case; a function would take the place of the first.
-            return (taken && self.old.language != Language::Script).then(|| "an existing test has this name".to_owned());
+            return (taken && self.old.language != Language::Script)
+                .then(|| "an existing test has this name".to_owned());
         }
         let name = found.names.iter().find(|n| self.words.contains(**n))?;
         Some(format!("existing tests use the name {name}; take another one"))

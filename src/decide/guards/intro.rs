@@ -30,10 +30,37 @@ impl Intro<'_> {
     /// Names that a runner gives a meaning to, so that they act on tests that were there before.
     pub(super) fn reserved(&self, name: &str) -> bool {
         const NAMES: &[&str] = &[
-            "setUp", "tearDown", "setUpClass", "tearDownClass", "setUpModule", "tearDownModule", "asyncSetUp", "asyncTearDown", "setup",
-            "teardown", "setup_module", "teardown_module", "setup_function", "teardown_function", "setup_method", "teardown_method",
-            "setup_class", "teardown_class", "load_tests", "pytestmark", "collect_ignore", "collect_ignore_glob", "TestMain", "init", "run",
-            "beforeEach", "beforeAll", "afterEach", "afterAll", "before", "after",
+            "setUp",
+            "tearDown",
+            "setUpClass",
+            "tearDownClass",
+            "setUpModule",
+            "tearDownModule",
+            "asyncSetUp",
+            "asyncTearDown",
+            "setup",
+            "teardown",
+            "setup_module",
+            "teardown_module",
+            "setup_function",
+            "teardown_function",
+            "setup_method",
+            "teardown_method",
+            "setup_class",
+            "teardown_class",
+            "load_tests",
+            "pytestmark",
+            "collect_ignore",
+            "collect_ignore_glob",
+            "TestMain",
+            "init",
+            "run",
+            "beforeEach",
+            "beforeAll",
+            "afterEach",
+            "afterAll",
+            "before",
+            "after",
         ];
         NAMES.contains(&name) || name.starts_with("pytest_") || (name.starts_with("__") && name.ends_with("__"))
     }
@@ -60,7 +87,11 @@ fn other<'a>() -> Intro<'a> {
 }
 
 fn words<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
-    tokens.iter().filter(|t| t.class == Class::Word).map(|t| t.text).collect()
+    tokens
+        .iter()
+        .filter(|t| t.class == Class::Word)
+        .map(|t| t.text)
+        .collect()
 }
 
 fn python<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
@@ -72,7 +103,11 @@ fn python<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
         }
     }
     let tokens = &source.tokens[at..item.end];
-    let tokens = if tokens.first().is_some_and(|t| t.is("async")) { &tokens[1..] } else { tokens };
+    let tokens = if tokens.first().is_some_and(|t| t.is("async")) {
+        &tokens[1..]
+    } else {
+        tokens
+    };
     let [head, rest @ ..] = tokens else {
         return other();
     };
@@ -80,11 +115,15 @@ fn python<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
     match head.text {
         _ if head.class == Class::Text => found(if rest.is_empty() { Role::Nothing } else { Role::Other }, []),
         "def" if name.starts_with("test") => found(Role::Test, [name]),
-        "class" if name.starts_with("Test") || name.ends_with("Test") || name.ends_with("Tests") => found(Role::Test, [name]),
+        "class" if name.starts_with("Test") || name.ends_with("Test") || name.ends_with("Tests") => {
+            found(Role::Test, [name])
+        }
         "def" | "class" => found(Role::Definition, [name]),
         "import" | "from" => python_import(tokens),
         "pass" | "..." => found(Role::Nothing, []),
-        text if head.class == Class::Word && rest.first().is_some_and(|t| t.is("=") || t.is(":")) => found(Role::Value, [text]),
+        text if head.class == Class::Word && rest.first().is_some_and(|t| t.is("=") || t.is(":")) => {
+            found(Role::Value, [text])
+        }
         _ => other(),
     }
 }
@@ -116,7 +155,9 @@ fn python_import<'a>(tokens: &[Token<'a>]) -> Intro<'a> {
 fn script<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
     const CASES: &[&str] = &["test", "it", "describe", "suite", "context"];
     let mut tokens = &source.tokens[item.clone()];
-    while tokens.first().is_some_and(|t| ["export", "default", "async", "declare", "abstract"].contains(&t.text) && t.class == Class::Word) {
+    while tokens.first().is_some_and(|t| {
+        ["export", "default", "async", "declare", "abstract"].contains(&t.text) && t.class == Class::Word
+    }) {
         tokens = &tokens[1..];
     }
     let [head, rest @ ..] = tokens else {
@@ -131,14 +172,20 @@ fn script<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
             found(Role::Import, names.into_iter().filter(|w| !matches!(*w, "type" | "as")))
         }
         text if CASES.contains(&text) && head.class == Class::Word => {
-            let call = rest.iter().position(|t| t.class == Class::Text || t.is("(")).unwrap_or(rest.len());
-            let plain = words(&rest[..call]).iter().all(|w| ["each", "concurrent", "describe", "sequential", "for"].contains(w));
+            let call = rest
+                .iter()
+                .position(|t| t.class == Class::Text || t.is("("))
+                .unwrap_or(rest.len());
+            let plain = words(&rest[..call])
+                .iter()
+                .all(|w| ["each", "concurrent", "describe", "sequential", "for"].contains(w));
             let title = rest.iter().find(|t| t.class == Class::Text).map(|t| t.text);
             found(if plain { Role::Test } else { Role::Other }, title)
         }
-        "function" | "class" | "interface" | "enum" | "type" | "namespace" => {
-            found(Role::Definition, rest.iter().find(|t| t.class == Class::Word).map(|t| t.text))
-        }
+        "function" | "class" | "interface" | "enum" | "type" | "namespace" => found(
+            Role::Definition,
+            rest.iter().find(|t| t.class == Class::Word).map(|t| t.text),
+        ),
         "const" | "let" | "var" => {
             let end = rest.iter().position(|t| t.is("=") || t.is(":")).unwrap_or(rest.len());
             found(Role::Value, words(&rest[..end]))
@@ -154,12 +201,18 @@ fn rust<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
         return other();
     }
     let tokens = &source.tokens[start..item.end];
-    let skip = tokens.iter().take_while(|t| ["async", "unsafe", "extern"].contains(&t.text)).count();
+    let skip = tokens
+        .iter()
+        .take_while(|t| ["async", "unsafe", "extern"].contains(&t.text))
+        .count();
     let tokens = &tokens[skip..];
     let [head, rest @ ..] = tokens else {
         return other();
     };
-    let name = rest.iter().find(|t| t.class == Class::Word && !matches!(t.text, "mut" | "fn")).map(|t| t.text);
+    let name = rest
+        .iter()
+        .find(|t| t.class == Class::Word && !matches!(t.text, "mut" | "fn"))
+        .map(|t| t.text);
     match head.text {
         "fn" if is_rust_test(attributes) => found(Role::Test, name),
         "mod" if is_rust_test(attributes) => found(Role::Test, name),
@@ -168,7 +221,10 @@ fn rust<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
         "const" | "static" => found(Role::Value, name),
         "use" => {
             let last = |i: usize| rest.get(i + 1).is_none_or(|t| t.is(",") || t.is("}") || t.is(";"));
-            let names = rest.iter().enumerate().filter(|(i, t)| t.class == Class::Word && last(*i));
+            let names = rest
+                .iter()
+                .enumerate()
+                .filter(|(i, t)| t.class == Class::Word && last(*i));
             found(Role::Import, names.map(|(_, t)| t.text).filter(|w| *w != "self"))
         }
         _ => other(),
@@ -180,8 +236,17 @@ pub(super) fn is_rust_test(attributes: &[Token<'_>]) -> bool {
     attributes.windows(2).enumerate().any(|(i, pair)| {
         let opens = pair[0].is("#") && pair[1].is("[");
         let inner: Vec<&Token<'_>> = attributes[i..].iter().skip(2).take_while(|t| !t.is("]")).collect();
-        let words: Vec<&str> = inner.iter().filter(|t| t.class == Class::Word).map(|t| t.text).collect();
-        let head = inner.iter().take_while(|t| !t.is("(")).filter(|t| t.class == Class::Word).map(|t| t.text).last();
+        let words: Vec<&str> = inner
+            .iter()
+            .filter(|t| t.class == Class::Word)
+            .map(|t| t.text)
+            .collect();
+        let head = inner
+            .iter()
+            .take_while(|t| !t.is("("))
+            .filter(|t| t.class == Class::Word)
+            .map(|t| t.text)
+            .last();
         opens && (words == ["cfg", "test"] || matches!(head, Some("test" | "rstest" | "test_case" | "proptest")))
     })
 }
@@ -199,7 +264,12 @@ fn go<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
                 rest
             };
             let name = name(after);
-            let test = name.is_some_and(|n| ["Test", "Benchmark", "Fuzz", "Example"].iter().any(|p| n.starts_with(p)) && n != "TestMain");
+            let test = name.is_some_and(|n| {
+                ["Test", "Benchmark", "Fuzz", "Example"]
+                    .iter()
+                    .any(|p| n.starts_with(p))
+                    && n != "TestMain"
+            });
             found(if test { Role::Test } else { Role::Definition }, name)
         }
         "import" if rest.iter().any(|t| t.is(".")) => other(),
@@ -213,9 +283,51 @@ fn go<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
 
 /// A word by which code does not run, or keeps other tests from running, where it stands as such a call or mark.
 pub(super) fn switched_off<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
-    const CALLS: &[&str] = &["fit", "fdescribe", "xit", "xdescribe", "xtest", "SkipTest", "skipTest", "Skip", "SkipNow", "Skipf", "autouse"];
-    const AFTER_DOT: &[&str] = &["only", "skip", "skipIf", "skipUnless", "skipif", "runIf", "todo", "xfail", "expectedFailure", "failing", "importorskip", "exit", "_exit"];
-    const OWNERS: &[&str] = &["it", "test", "describe", "suite", "context", "mark", "pytest", "unittest", "t", "self", "concurrent", "each", "os", "sys", "process"];
+    const CALLS: &[&str] = &[
+        "fit",
+        "fdescribe",
+        "xit",
+        "xdescribe",
+        "xtest",
+        "SkipTest",
+        "skipTest",
+        "Skip",
+        "SkipNow",
+        "Skipf",
+        "autouse",
+    ];
+    const AFTER_DOT: &[&str] = &[
+        "only",
+        "skip",
+        "skipIf",
+        "skipUnless",
+        "skipif",
+        "runIf",
+        "todo",
+        "xfail",
+        "expectedFailure",
+        "failing",
+        "importorskip",
+        "exit",
+        "_exit",
+    ];
+    const OWNERS: &[&str] = &[
+        "it",
+        "test",
+        "describe",
+        "suite",
+        "context",
+        "mark",
+        "pytest",
+        "unittest",
+        "t",
+        "self",
+        "concurrent",
+        "each",
+        "os",
+        "sys",
+        "process",
+    ];
     tokens.iter().enumerate().find_map(|(i, token)| {
         if token.class != Class::Word {
             return None;
@@ -224,7 +336,8 @@ pub(super) fn switched_off<'a>(tokens: &[Token<'a>]) -> Option<&'a str> {
         let dotted = before(1).is_some_and(|t| t.is("."));
         let owner = before(2).is_some_and(|t| OWNERS.contains(&t.text));
         let marked = before(1).is_some_and(|t| t.is("@"));
-        let ignored = token.is("ignore") && before(1).is_some_and(|t| t.is("[")) && before(2).is_some_and(|t| t.is("#"));
+        let ignored =
+            token.is("ignore") && before(1).is_some_and(|t| t.is("[")) && before(2).is_some_and(|t| t.is("#"));
         let called = CALLS.contains(&token.text) && tokens.get(i + 1).is_some_and(|t| t.is("(") || t.is("="));
         let hit = ignored || called || (AFTER_DOT.contains(&token.text) && ((dotted && owner) || marked));
         hit.then_some(token.text)

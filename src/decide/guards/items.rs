@@ -47,7 +47,8 @@ impl<'a> Source<'a> {
         range.len() == range2.len()
             && range.clone().zip(range2.clone()).all(|(a, b)| {
                 let (x, y) = (&self.tokens[a], &other.tokens[b]);
-                x.same(y) && (self.language != Language::Python || self.line_shape(a, range) == other.line_shape(b, range2))
+                x.same(y)
+                    && (self.language != Language::Python || self.line_shape(a, range) == other.line_shape(b, range2))
             })
     }
 
@@ -57,7 +58,10 @@ impl<'a> Source<'a> {
         if !token.first || self.inside_brackets(at) {
             return None;
         }
-        let base = self.tokens[range.start..=at].iter().find(|t| t.first).map_or(0, |t| t.indent);
+        let base = self.tokens[range.start..=at]
+            .iter()
+            .find(|t| t.first)
+            .map_or(0, |t| t.indent);
         Some(token.indent.cast_signed() - base.cast_signed())
     }
 
@@ -185,7 +189,10 @@ impl<'a> Source<'a> {
         let group = self.tokens[last].is("{");
         let words = &self.tokens[start..last];
         let assigned = (start..last).any(|i| self.tokens[i].is("=") && !self.nested(start, i));
-        let import = words.iter().find(|t| t.class == Class::Word && !matches!(t.text, "pub" | "crate")).is_some_and(|t| t.is("use"));
+        let import = words
+            .iter()
+            .find(|t| t.class == Class::Word && !matches!(t.text, "pub" | "crate"))
+            .is_some_and(|t| t.is("use"));
         group && !assigned && !import && !self.tokens[next].is(";") && !self.tokens[next].is("else")
     }
 
@@ -207,7 +214,9 @@ impl<'a> Source<'a> {
         let token = &self.tokens[last];
         match closed.class {
             Class::Word | Class::Text | Class::Pragma => true,
-            Class::Mark => matches!(closed.text, ")" | "]" | "}" | "++" | "--") || matches!(token.text, ")" | "]" | "}"),
+            Class::Mark => {
+                matches!(closed.text, ")" | "]" | "}" | "++" | "--") || matches!(token.text, ")" | "]" | "}")
+            }
         }
     }
 
@@ -215,8 +224,11 @@ impl<'a> Source<'a> {
         let closed = &self.tokens[next - 1];
         let open_end = match closed.class {
             Class::Mark => !matches!(closed.text, ")" | "]" | "}" | ";" | "++" | "--"),
-            Class::Word => ["export", "default", "async", "const", "let", "var", "import", "from", "as", "new", "await", "return", "typeof"]
-                .contains(&closed.text),
+            Class::Word => [
+                "export", "default", "async", "const", "let", "var", "import", "from", "as", "new", "await", "return",
+                "typeof",
+            ]
+            .contains(&closed.text),
             Class::Text | Class::Pragma => false,
         };
         let next = &self.tokens[next];
@@ -251,7 +263,12 @@ impl<'a> Source<'a> {
     pub(super) fn after_attributes(&self, item: &Range<usize>) -> usize {
         let mut i = item.start;
         while i < item.end {
-            if self.tokens[i].is("#") || self.tokens[i].is("!") || self.tokens[i].is("[") || self.tokens[i].is("(") || self.tokens[i].is("pub") {
+            if self.tokens[i].is("#")
+                || self.tokens[i].is("!")
+                || self.tokens[i].is("[")
+                || self.tokens[i].is("(")
+                || self.tokens[i].is("pub")
+            {
                 i = self.past(i);
             } else {
                 break;
@@ -261,7 +278,12 @@ impl<'a> Source<'a> {
     }
 
     fn words_from(&self, from: usize, to: usize) -> Vec<&'a str> {
-        self.tokens[from..to].iter().filter(|t| t.class == Class::Word).take(2).map(|t| t.text).collect()
+        self.tokens[from..to]
+            .iter()
+            .filter(|t| t.class == Class::Word)
+            .take(2)
+            .map(|t| t.text)
+            .collect()
     }
 
     fn last_braces(&self, item: &Range<usize>) -> Option<Range<usize>> {
@@ -300,7 +322,9 @@ fn match_brackets(tokens: &[Token<'_>]) -> (Vec<usize>, bool) {
         if is_open(token) {
             open.push(i);
         } else if is_close(token) {
-            let fits = open.last().is_some_and(|o| matches!((tokens[*o].text, token.text), ("(", ")") | ("[", "]") | ("{", "}")));
+            let fits = open
+                .last()
+                .is_some_and(|o| matches!((tokens[*o].text, token.text), ("(", ")") | ("[", "]") | ("{", "}")));
             if let Some(o) = open.last().copied().filter(|_| fits) {
                 open.pop();
                 pairs[o] = i;
@@ -315,7 +339,9 @@ fn match_brackets(tokens: &[Token<'_>]) -> (Vec<usize>, bool) {
 
 /// A comma before a closing bracket is formatting, except where it makes a tuple of one.
 fn kept(tokens: &[Token<'_>], pairs: &[usize]) -> Vec<bool> {
-    const NOT_CALLED: &[&str] = &["return", "in", "is", "not", "and", "or", "if", "else", "yield", "assert", "await", "for", "lambda"];
+    const NOT_CALLED: &[&str] = &[
+        "return", "in", "is", "not", "and", "or", "if", "else", "yield", "assert", "await", "for", "lambda",
+    ];
     let mut keep = vec![true; tokens.len()];
     for (i, token) in tokens.iter().enumerate() {
         let Some(close) = tokens.get(i + 1).filter(|t| is_close(t)) else {
@@ -326,11 +352,14 @@ fn kept(tokens: &[Token<'_>], pairs: &[usize]) -> Vec<bool> {
             continue;
         }
         let others = (open + 1..i).any(|k| tokens[k].is(","));
-        let called = open.checked_sub(1).map(|b| &tokens[b]).is_some_and(|before| match before.class {
-            Class::Word => !NOT_CALLED.contains(&before.text),
-            Class::Mark => matches!(before.text, ")" | "]"),
-            Class::Text | Class::Pragma => false,
-        });
+        let called = open
+            .checked_sub(1)
+            .map(|b| &tokens[b])
+            .is_some_and(|before| match before.class {
+                Class::Word => !NOT_CALLED.contains(&before.text),
+                Class::Mark => matches!(before.text, ")" | "]"),
+                Class::Text | Class::Pragma => false,
+            });
         keep[i] = !(close.text != ")" || others || called);
     }
     keep

@@ -155,15 +155,32 @@ impl Kinds {
             return Kind::Manifest;
         }
         let snapshots = ["__snapshots__", "__image_snapshots__", "snapshots"];
-        if matches!(ext, "snap" | "ambr" | "golden" | "approved") || (has_dir(&dirs, &snapshots) && language.is_none()) {
+        if matches!(ext, "snap" | "ambr" | "golden" | "approved") || (has_dir(&dirs, &snapshots) && language.is_none())
+        {
             return Kind::Snapshot;
         }
         let in_tests = has_dir(
             &dirs,
-            &["test", "tests", "__tests__", "spec", "specs", "e2e", "testing", "__mocks__", "testdata", "test_data", "__fixtures__"],
+            &[
+                "test",
+                "tests",
+                "__tests__",
+                "spec",
+                "specs",
+                "e2e",
+                "testing",
+                "__mocks__",
+                "testdata",
+                "test_data",
+                "__fixtures__",
+            ],
         );
         if language.is_none() && (in_tests || (has_dir(&dirs, &["fixtures"]) && ext != "")) {
-            return if is_foreign_code(ext) { Kind::Test(None) } else { Kind::Fixture };
+            return if is_foreign_code(ext) {
+                Kind::Test(None)
+            } else {
+                Kind::Fixture
+            };
         }
         if in_tests || named_as_test(name, stem, ext) || self.extra_tests.hit(normal).is_some() {
             return Kind::Test(language);
@@ -180,7 +197,10 @@ fn is_runner(name: &str) -> bool {
     RUNNERS.iter().any(|r| {
         name == *r
             || name.strip_prefix(r).is_some_and(|rest| {
-                matches!(rest, ".js" | ".cjs" | ".mjs" | ".ts" | ".mts" | ".cts" | ".json" | ".yml" | ".yaml" | ".xml" | ".dist")
+                matches!(
+                    rest,
+                    ".js" | ".cjs" | ".mjs" | ".ts" | ".mts" | ".cts" | ".json" | ".yml" | ".yaml" | ".xml" | ".dist"
+                )
             })
     })
 }
@@ -204,17 +224,25 @@ fn language(ext: &str) -> Option<Language> {
 /// Code whose structure is not read here.
 fn is_foreign_code(ext: &str) -> bool {
     [
-        "rb", "java", "kt", "kts", "scala", "php", "cs", "fs", "c", "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs", "erl", "sh",
-        "bash", "bats", "zsh", "pl", "pm", "t", "lua", "r", "jl", "dart", "vue", "svelte", "feature", "robot", "hs", "ml", "clj", "zig",
+        "rb", "java", "kt", "kts", "scala", "php", "cs", "fs", "c", "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs",
+        "erl", "sh", "bash", "bats", "zsh", "pl", "pm", "t", "lua", "r", "jl", "dart", "vue", "svelte", "feature",
+        "robot", "hs", "ml", "clj", "zig",
     ]
     .contains(&ext)
 }
 
 fn named_as_test(name: &str, stem: &str, ext: &str) -> bool {
     let words: Vec<&str> = name.split('.').collect();
-    let marked = words.len() > 2 && words[1..words.len() - 1].iter().any(|w| matches!(*w, "test" | "tests" | "spec" | "e2e" | "cy"));
+    let marked = words.len() > 2
+        && words[1..words.len() - 1]
+            .iter()
+            .any(|w| matches!(*w, "test" | "tests" | "spec" | "e2e" | "cy"));
     match ext {
-        "py" => stem.starts_with("test_") || stem.ends_with("_test") || matches!(name, "conftest.py" | "tests.py" | "test.py"),
+        "py" => {
+            stem.starts_with("test_")
+                || stem.ends_with("_test")
+                || matches!(name, "conftest.py" | "tests.py" | "test.py")
+        }
         "go" => name.ends_with("_test.go"),
         "rs" => matches!(name, "tests.rs" | "test.rs") || stem.ends_with("_test") || stem.ends_with("_tests"),
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => {

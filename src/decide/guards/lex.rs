@@ -44,7 +44,8 @@ impl Token<'_> {
 
     /// Equal in meaning: plain quotes of either kind are the same.
     pub(super) fn same(&self, other: &Token<'_>) -> bool {
-        self.class == other.class && (self.text == other.text || (self.class == Class::Text && unquoted(self.text) == unquoted(other.text)))
+        self.class == other.class
+            && (self.text == other.text || (self.class == Class::Text && unquoted(self.text) == unquoted(other.text)))
     }
 }
 
@@ -61,14 +62,33 @@ fn unquoted(text: &str) -> &str {
 }
 
 const MARKS: &[&str] = &[
-    "...", "===", "!==", "**=", "..=", "<<=", ">>=", "&&=", "||=", "??=", "==", "!=", "<=", ">=", "=>", "->", "::", "&&", "||", "++", "--",
-    "**", "//", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ":=", "?.", "??", "..", "<-",
+    "...", "===", "!==", "**=", "..=", "<<=", ">>=", "&&=", "||=", "??=", "==", "!=", "<=", ">=", "=>", "->", "::",
+    "&&", "||", "++", "--", "**", "//", "<<", ">>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ":=", "?.", "??",
+    "..", "<-",
 ];
 
 /// Comments that change what runs or what is checked.
 const PRAGMAS: &[&str] = &[
-    "go:", "+build", "@jest-environment", "@vitest-environment", "@ts-", "eslint-", "biome-ignore", "istanbul ignore", "v8 ignore",
-    "c8 ignore", "type: ignore", "noqa", "pylint:", "pragma:", "mypy:", "ruff:", "pyright:", "nolint", "@jsx", "-*-",
+    "go:",
+    "+build",
+    "@jest-environment",
+    "@vitest-environment",
+    "@ts-",
+    "eslint-",
+    "biome-ignore",
+    "istanbul ignore",
+    "v8 ignore",
+    "c8 ignore",
+    "type: ignore",
+    "noqa",
+    "pylint:",
+    "pragma:",
+    "mypy:",
+    "ruff:",
+    "pyright:",
+    "nolint",
+    "@jsx",
+    "-*-",
 ];
 
 pub(super) fn lex(source: &str, syntax: Syntax) -> Vec<Token<'_>> {
@@ -209,7 +229,10 @@ impl Lexer<'_> {
             return true;
         };
         match last.class {
-            Class::Word => ["return", "typeof", "case", "in", "of", "void", "delete", "await", "yield"].contains(&last.text),
+            Class::Word => [
+                "return", "typeof", "case", "in", "of", "void", "delete", "await", "yield",
+            ]
+            .contains(&last.text),
             Class::Mark => !matches!(last.text, ")" | "]" | "}"),
             Class::Text => false,
             Class::Pragma => true,
@@ -278,7 +301,12 @@ fn rust_string(rest: &str) -> Option<usize> {
         if body[hashes..].starts_with('"') {
             let close = format!("\"{}", "#".repeat(hashes));
             let start = hashes + 1;
-            return Some(prefix + body[start..].find(&close).map_or(body.len(), |i| start + i + close.len()));
+            return Some(
+                prefix
+                    + body[start..]
+                        .find(&close)
+                        .map_or(body.len(), |i| start + i + close.len()),
+            );
         }
         return None;
     }
@@ -383,18 +411,42 @@ mod tests {
     #[test]
     fn comments_go_and_strings_stay_whole() {
         check(Language::Python, "a = 'x # y'  # note\n", "a = 'x # y'");
-        check(Language::Python, "a = f\"{b['c']}\" + rb'''x\n'y'''", "a = f\"{b['c']}\" + rb'''x\n'y'''");
+        check(
+            Language::Python,
+            "a = f\"{b['c']}\" + rb'''x\n'y'''",
+            "a = f\"{b['c']}\" + rb'''x\n'y'''",
+        );
         check(Language::Script, "a // b\n/* c */ d", "a d");
-        check(Language::Script, "x = `a ${b ? `c // d` : '}'} // e` + 1", "x = `a ${b ? `c // d` : '}'} // e` + 1");
-        check(Language::Script, "s.match(/[/'\"]+\\//g) / 2", "s . match ( /[/'\"]+\\//g ) / 2");
-        check(Language::Rust, "/* a /* b */ c */ d 'x' 'a: &'b r#\"// \"#", "d 'x' ' a : & ' b r#\"// \"#");
-        check(Language::Rust, "b'\\'' '\\n' \"a\\\"//\" // c", "b'\\'' '\\n' \"a\\\"//\"");
+        check(
+            Language::Script,
+            "x = `a ${b ? `c // d` : '}'} // e` + 1",
+            "x = `a ${b ? `c // d` : '}'} // e` + 1",
+        );
+        check(
+            Language::Script,
+            "s.match(/[/'\"]+\\//g) / 2",
+            "s . match ( /[/'\"]+\\//g ) / 2",
+        );
+        check(
+            Language::Rust,
+            "/* a /* b */ c */ d 'x' 'a: &'b r#\"// \"#",
+            "d 'x' ' a : & ' b r#\"// \"#",
+        );
+        check(
+            Language::Rust,
+            "b'\\'' '\\n' \"a\\\"//\" // c",
+            "b'\\'' '\\n' \"a\\\"//\"",
+        );
         check(Language::Go, "a := `x // y` // z\nb == c", "a := `x // y` b == c");
     }
 
     #[test]
     fn comments_that_tools_obey_stay() {
-        check(Language::Go, "//go:build ignore\npackage x", "//go:build ignore package x");
+        check(
+            Language::Go,
+            "//go:build ignore\npackage x",
+            "//go:build ignore package x",
+        );
         check(Language::Script, "// @ts-nocheck\n// plain\na", "// @ts-nocheck a");
         check(Language::Python, "a  # type: ignore", "a # type: ignore");
     }
@@ -402,7 +454,20 @@ mod tests {
     #[test]
     fn odd_input_ends() {
         for language in [Language::Python, Language::Script, Language::Rust, Language::Go] {
-            for source in ["'", "\"\"\"", "`${", "/*", "r#\"", "\\", "'\\", "/[", "\u{e9}'\u{e9}", "b'", "''", "*/"] {
+            for source in [
+                "'",
+                "\"\"\"",
+                "`${",
+                "/*",
+                "r#\"",
+                "\\",
+                "'\\",
+                "/[",
+                "\u{e9}'\u{e9}",
+                "b'",
+                "''",
+                "*/",
+            ] {
                 lex(source, Syntax::Code(language));
             }
         }

@@ -17,7 +17,9 @@ impl<'a> Lines<'a> {
     /// Of text sides; a binary or other side has no lines.
     pub(super) fn of(change: &'a FileChange) -> Self {
         let text = |side: &'a Option<super::Side>| {
-            let side = side.as_ref().filter(|s| s.mode & 0o170_000 == 0o100_000 && !super::content::is_binary(s));
+            let side = side
+                .as_ref()
+                .filter(|s| s.mode & 0o170_000 == 0o100_000 && !super::content::is_binary(s));
             side.map(|s| split(&s.bytes)).unwrap_or_default()
         };
         let (old, new) = (text(&change.old), text(&change.new));
@@ -26,11 +28,13 @@ impl<'a> Lines<'a> {
     }
 
     pub(super) fn added(&self) -> impl Iterator<Item = (u32, &'a str)> {
-        self.ops.iter().flat_map(|op| match op {
-            DiffOp::Insert { .. } | DiffOp::Replace { .. } => op.new_range(),
-            DiffOp::Equal { .. } | DiffOp::Delete { .. } => 0..0,
-        })
-        .map(|i| (number(i), self.new[i]))
+        self.ops
+            .iter()
+            .flat_map(|op| match op {
+                DiffOp::Insert { .. } | DiffOp::Replace { .. } => op.new_range(),
+                DiffOp::Equal { .. } | DiffOp::Delete { .. } => 0..0,
+            })
+            .map(|i| (number(i), self.new[i]))
     }
 
     pub(super) fn counts(&self) -> (u32, u32) {
@@ -66,7 +70,12 @@ pub(super) fn split(bytes: &[u8]) -> Vec<&str> {
 /// Exact where it matters; both ends are cut off first.
 pub(super) fn diff<T: Ord + std::hash::Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
     let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let tail = old[head..]
+        .iter()
+        .rev()
+        .zip(new[head..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let (o, n) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
     let mut ops = Vec::new();
     if head > 0 {
@@ -84,7 +93,11 @@ pub(super) fn diff<T: Ord + std::hash::Hash>(old: &[T], new: &[T]) -> Vec<DiffOp
             new_len: n.len(),
         });
     } else {
-        ops.extend(capture_diff_slices(Algorithm::Myers, o, n).into_iter().map(|op| shift(op, head)));
+        ops.extend(
+            capture_diff_slices(Algorithm::Myers, o, n)
+                .into_iter()
+                .map(|op| shift(op, head)),
+        );
     }
     if tail > 0 {
         ops.push(DiffOp::Equal {
@@ -130,7 +143,14 @@ mod tests {
 
     #[test]
     fn ops_cover_both_sides_in_order() {
-        for (old, new) in [("abcd", "abxcd"), ("", "ab"), ("ab", ""), ("abc", "xyz"), ("aab", "ab"), ("a", "a")] {
+        for (old, new) in [
+            ("abcd", "abxcd"),
+            ("", "ab"),
+            ("ab", ""),
+            ("abc", "xyz"),
+            ("aab", "ab"),
+            ("a", "a"),
+        ] {
             let (o, n): (Vec<char>, Vec<char>) = (old.chars().collect(), new.chars().collect());
             let ops = diff(&o, &n);
             let mut at = (0, 0);

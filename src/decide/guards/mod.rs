@@ -67,7 +67,11 @@ pub struct GuardPolicy {
 
 impl GuardPolicy {
     /// `sensitive` extends the built-in list.
-    pub fn new<'a>(sensitive: impl IntoIterator<Item = &'a str>, diff_lines: u32, diff_lines_merge: u32) -> Result<Self, BadGlob> {
+    pub fn new<'a>(
+        sensitive: impl IntoIterator<Item = &'a str>,
+        diff_lines: u32,
+        diff_lines_merge: u32,
+    ) -> Result<Self, BadGlob> {
         Ok(Self {
             sensitive: PathSet::sensitive(sensitive)?,
             kinds: Kinds::new([])?,
@@ -156,7 +160,11 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
         let shown = redactor.redact(&change.shown());
         findings.extend(hits.into_iter().map(|hit| hit.finding(&shown)));
     }
-    findings.extend(size(counted_lines, counted_files, policy).into_iter().map(|hit| hit.finding("")));
+    findings.extend(
+        size(counted_lines, counted_files, policy)
+            .into_iter()
+            .map(|hit| hit.finding("")),
+    );
     for finding in &mut findings {
         finding.was = redactor.redact(&finding.was);
         finding.is = redactor.redact(&finding.is);
@@ -186,14 +194,23 @@ fn sensitive(normal: &str, kind: Kind, policy: &GuardPolicy, hits: &mut Vec<Hit>
 fn size(lines: u32, files: u32, policy: &GuardPolicy) -> Vec<Hit> {
     let mut hits = Vec::new();
     if lines > policy.diff_lines {
-        let why = format!("{lines} changed lines, at most {} are judged unattended", policy.diff_lines);
+        let why = format!(
+            "{lines} changed lines, at most {} are judged unattended",
+            policy.diff_lines
+        );
         hits.push(Hit::new("diff-size", GuardVerdict::NeedsHuman, why));
     } else if lines > policy.diff_lines_merge {
-        let why = format!("{lines} changed lines, at most {} are merged unattended", policy.diff_lines_merge);
+        let why = format!(
+            "{lines} changed lines, at most {} are merged unattended",
+            policy.diff_lines_merge
+        );
         hits.push(Hit::new("diff-size-merge", GuardVerdict::NeedsHuman, why));
     }
     if files > policy.max_files {
-        let why = format!("{files} changed files, at most {} are judged unattended", policy.max_files);
+        let why = format!(
+            "{files} changed files, at most {} are judged unattended",
+            policy.max_files
+        );
         hits.push(Hit::new("too-many-files", GuardVerdict::NeedsHuman, why));
     }
     hits

@@ -151,7 +151,11 @@ impl PathSet {
                 return Err(bad("it is empty".to_owned()));
             }
             // A bare directory means all that is in it, a bare name stands at the top.
-            let folded = if folded.ends_with('/') { format!("{folded}**") } else { folded };
+            let folded = if folded.ends_with('/') {
+                format!("{folded}**")
+            } else {
+                folded
+            };
             let glob = GlobBuilder::new(&folded)
                 .literal_separator(true)
                 .backslash_escape(true)

@@ -32,7 +32,9 @@ pub(super) fn check(change: &FileChange, kind: Kind, normal: &str, hits: &mut Ve
         (Some(old), Some(new)) => changed(old, new, kind, name, hits),
         (Some(_), None) => {
             if kind.is_test_side() || matches!(kind, Kind::Runner | Kind::Ci) {
-                hits.push(hit("the file is deleted or renamed; what checks the product stays where it is"));
+                hits.push(hit(
+                    "the file is deleted or renamed; what checks the product stays where it is",
+                ));
             }
         }
         (None, Some(new)) => added(new, kind, name, hits),
@@ -53,14 +55,23 @@ fn added(new: &Side, kind: Kind, name: &str, hits: &mut Vec<Hit>) {
                 hits.push(hit(format!("new test code must run and must not choose what runs ({word})")).at(line));
             }
         }
-        Kind::Test(None) | Kind::Snapshot | Kind::Fixture | Kind::Ci | Kind::Manifest | Kind::Lock | Kind::Source(_) => {}
+        Kind::Test(None)
+        | Kind::Snapshot
+        | Kind::Fixture
+        | Kind::Ci
+        | Kind::Manifest
+        | Kind::Lock
+        | Kind::Source(_) => {}
     }
 }
 
 fn changed(old: &Side, new: &Side, kind: Kind, name: &str, hits: &mut Vec<Hit>) {
     let test_side = kind.is_test_side() || matches!(kind, Kind::Runner | Kind::Ci);
     if test_side && old.mode & 0o170_000 != new.mode & 0o170_000 {
-        hits.push(hit("the file becomes another kind of file").change(&format!("mode {:o}", old.mode), &format!("mode {:o}", new.mode)));
+        hits.push(
+            hit("the file becomes another kind of file")
+                .change(&format!("mode {:o}", old.mode), &format!("mode {:o}", new.mode)),
+        );
         return;
     }
     if old.bytes == new.bytes {
@@ -133,7 +144,10 @@ fn report(found: &[Break], old: (&str, &Source<'_>), new: (&str, &Source<'_>), h
         let (line, was, is) = first_difference(&a, &b);
         let raw = |text: &str, line: Option<u32>| {
             let index = line.and_then(|l| usize::try_from(l).ok());
-            index.and_then(|l| text.lines().nth(l.saturating_sub(1))).map(visible).unwrap_or_default()
+            index
+                .and_then(|l| text.lines().nth(l.saturating_sub(1)))
+                .map(visible)
+                .unwrap_or_default()
         };
         hits.push(hit(one.why.clone()).at(line).change(&raw(old.0, was), &raw(new.0, is)));
     }
@@ -189,7 +203,11 @@ fn plain(old: &str, new: &str, may: impl Fn(&[&str], usize) -> bool, hits: &mut 
                 let line = if o.is_empty() { n.start } else { o.start };
                 let was = a.get(o).and_then(|l| l.first()).copied().unwrap_or_default();
                 let is = b.get(n).and_then(|l| l.first()).copied().unwrap_or_default();
-                hits.push(hit("an existing line is changed").at(number(line)).change(&visible(was), &visible(is)));
+                hits.push(
+                    hit("an existing line is changed")
+                        .at(number(line))
+                        .change(&visible(was), &visible(is)),
+                );
                 if hits.len() >= MOST {
                     return;
                 }
@@ -201,7 +219,11 @@ fn plain(old: &str, new: &str, may: impl Fn(&[&str], usize) -> bool, hits: &mut 
 /// Entries of a snapshot file, by their heads. A file of one snapshot is one entry.
 fn snapshot(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
     let head = |line: &str| {
-        if name.ends_with(".ambr") { line.starts_with("# name:") } else { line.starts_with("exports[") }
+        if name.ends_with(".ambr") {
+            line.starts_with("# name:")
+        } else {
+            line.starts_with("exports[")
+        }
     };
     let entries = |text: &str| {
         let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -224,7 +246,11 @@ fn snapshot(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
         if b.get(key) != Some(lines) {
             let line = old.lines().position(|l| l == key).map_or(1, number);
             let is = if b.contains_key(key) { "another content" } else { "" };
-            hits.push(hit("an existing snapshot is changed or gone").at(line).change(&visible(key), is));
+            hits.push(
+                hit("an existing snapshot is changed or gone")
+                    .at(line)
+                    .change(&visible(key), is),
+            );
         }
     }
 }
@@ -234,13 +260,24 @@ fn fixture(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
         && let (Ok(a), Ok(b)) = (serde_json::from_str::<Value>(old), serde_json::from_str::<Value>(new))
     {
         if let Some(place) = lost(&a, &b, "$") {
-            hits.push(hit(format!("an existing value of the fixture is changed or gone, at {}", visible(&place))).at(1));
+            hits.push(
+                hit(format!(
+                    "an existing value of the fixture is changed or gone, at {}",
+                    visible(&place)
+                ))
+                .at(1),
+            );
         }
         return;
     }
     if name.ends_with(".yml") || name.ends_with(".yaml") || name.ends_with(".toml") {
         let known: Vec<String> = old.lines().filter_map(key_of).collect();
-        plain(old, new, |lines, i| key_of(lines[i]).is_none_or(|k| !known.contains(&k)), hits);
+        plain(
+            old,
+            new,
+            |lines, i| key_of(lines[i]).is_none_or(|k| !known.contains(&k)),
+            hits,
+        );
         return;
     }
     plain(old, new, |_, _| true, hits);
@@ -257,7 +294,8 @@ fn lost(old: &Value, new: &Value, place: &str) -> Option<String> {
     match (old, new) {
         (Value::Object(a), Value::Object(b)) => a.iter().find_map(|(key, value)| {
             let place = format!("{place}.{key}");
-            b.get(key).map_or(Some(place.clone()), |other| lost(value, other, &place))
+            b.get(key)
+                .map_or(Some(place.clone()), |other| lost(value, other, &place))
         }),
         (Value::Array(a), Value::Array(b)) => {
             let mut rest = b.iter();
@@ -266,9 +304,10 @@ fn lost(old: &Value, new: &Value, place: &str) -> Option<String> {
                 (!found).then(|| format!("{place}[{i}]"))
             })
         }
-        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) | Value::Array(_), _) => {
-            (old != new).then(|| place.to_owned())
-        }
+        (
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) | Value::Array(_),
+            _,
+        ) => (old != new).then(|| place.to_owned()),
     }
 }
 
@@ -304,7 +343,10 @@ fn configuration(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
     let (line, was, is) = first_difference(&a, &b);
     let raw = |text: &str, line: Option<u32>| {
         let index = line.and_then(|l| usize::try_from(l).ok());
-        index.and_then(|l| text.lines().nth(l.saturating_sub(1))).map(visible).unwrap_or_default()
+        index
+            .and_then(|l| text.lines().nth(l.saturating_sub(1)))
+            .map(visible)
+            .unwrap_or_default()
     };
     hits.push(
         hit("runner and CI configuration is read-only for a fixer")
@@ -329,8 +371,14 @@ fn manifest(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
         return;
     }
     let (a, b) = (runner_sections(old), runner_sections(new));
-    if let Some((section, line, _)) = a.iter().find(|(s, _, body)| !b.iter().any(|(t, _, other)| s == t && body == other)) {
-        let why = format!("the section [{}] says how tests run and is read-only for a fixer", visible(section));
+    if let Some((section, line, _)) = a
+        .iter()
+        .find(|(s, _, body)| !b.iter().any(|(t, _, other)| s == t && body == other))
+    {
+        let why = format!(
+            "the section [{}] says how tests run and is read-only for a fixer",
+            visible(section)
+        );
         hits.push(hit(why).at(*line));
     } else if let Some((section, line, _)) = b.iter().find(|(s, _, _)| !a.iter().any(|(t, _, _)| s == t)) {
         let why = format!("the new section [{}] says how tests run", visible(section));
@@ -340,7 +388,26 @@ fn manifest(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
 
 /// Sections of TOML or INI files that configure tests, checks or coverage: name, line, content without comments.
 fn runner_sections(text: &str) -> Vec<(String, u32, Vec<String>)> {
-    const RUNNERS: &[&str] = &["tool.pytest", "tool.coverage", "tool.tox", "tool.nox", "tool.hatch.envs", "tool:pytest", "coverage", "testenv", "tox", "test", "bench", "lib", "lints", "profile.test", "mypy", "tool.mypy", "tool.ruff", "flake8"];
+    const RUNNERS: &[&str] = &[
+        "tool.pytest",
+        "tool.coverage",
+        "tool.tox",
+        "tool.nox",
+        "tool.hatch.envs",
+        "tool:pytest",
+        "coverage",
+        "testenv",
+        "tox",
+        "test",
+        "bench",
+        "lib",
+        "lints",
+        "profile.test",
+        "mypy",
+        "tool.mypy",
+        "tool.ruff",
+        "flake8",
+    ];
     let mut out: Vec<(String, u32, Vec<String>)> = Vec::new();
     let mut inside = false;
     for (i, line) in text.lines().enumerate() {
@@ -350,13 +417,21 @@ fn runner_sections(text: &str) -> Vec<(String, u32, Vec<String>)> {
         }
         if let Some(head) = line.strip_prefix('[').filter(|_| line.ends_with(']')) {
             let section = head.trim_matches(['[', ']', ' ']).to_ascii_lowercase();
-            inside = RUNNERS.iter().any(|r| section.strip_prefix(r).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':', '-'])));
+            inside = RUNNERS.iter().any(|r| {
+                section
+                    .strip_prefix(r)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ':', '-']))
+            });
             if inside {
                 out.push((section, number(i), Vec::new()));
             }
         } else if inside && let Some((_, _, body)) = out.last_mut() {
             body.push(line.split_whitespace().collect());
-        } else if line.starts_with("autotests") || line.starts_with("test ") || line.starts_with("test=") || line.starts_with("harness") {
+        } else if line.starts_with("autotests")
+            || line.starts_with("test ")
+            || line.starts_with("test=")
+            || line.starts_with("harness")
+        {
             out.push((line.to_owned(), number(i), Vec::new()));
         }
     }

@@ -23,7 +23,9 @@ pub fn split(changes: &[FileChange], kinds: &Kinds) -> Parts {
         match kinds.of(&normal(&change.path)) {
             Kind::Test(_) | Kind::Snapshot | Kind::Fixture => parts.test_part.push(change.clone()),
             Kind::Source(Some(Language::Rust)) => rust(change, &mut parts),
-            Kind::Source(_) | Kind::Runner | Kind::Ci | Kind::Manifest | Kind::Lock => parts.source_part.push(change.clone()),
+            Kind::Source(_) | Kind::Runner | Kind::Ci | Kind::Manifest | Kind::Lock => {
+                parts.source_part.push(change.clone())
+            }
         }
     }
     parts
