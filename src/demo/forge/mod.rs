@@ -1,0 +1,391 @@
+//! A git forge on loopback that speaks the part of GitHub's API that the product uses, joined to a real bare
+//! repository. One file a resource; a request that no route expects is a 501 and fails the story.
+
+mod actions;
+mod checks;
+mod git;
+mod graphql;
+mod issues;
+mod merge;
+mod model;
+mod pulls;
+mod repo;
+mod shapes;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use anyhow::Result;
+use base64::Engine as _;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use self::shapes::Shapes;
+pub use self::{
+    git::{Author, BareRepo, CommitFacts, Merged},
+    merge::land,
+    model::{Comment, Issue, Job, Model, Pull, Review, Settings, Stage, Status},
+};
+use super::{
+    faults::{Fault, Site},
+    log::Recorded,
+    serve::{Call, Reply},
+    town::Town,
+};
+
+#[derive(Debug)]
+pub struct Forge {
+    pub owner: String,
+    pub name: String,
+    /// Default branch.
+    pub branch: String,
+    pub token: String,
+    pub repo: BareRepo,
+    /// Base of the API.
+    pub api: String,
+    /// Base of clone URLs and pages.
+    pub web: String,
+    pub(super) model: Mutex<Model>,
+}
+
+impl Forge {
+    pub fn model(&self) -> MutexGuard<'_, Model> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+
+    pub fn clone_url(&self) -> String {
+        format!("{}/{}.git", self.web, self.full_name())
+    }
+
+    /// Answers one request; the model stays locked until it is done.
+    pub fn answer(&self, town: &Town, call: &Call, faults: &[Fault]) -> Reply {
+        if let Some(rest) = call.path.strip_prefix("/git/") {
+            return self.answer_git(town, call, rest);
+        }
+        if let Some(id) = call.path.strip_prefix("/storage/logs/") {
+            return actions::stored_log(&self.model(), id);
+        }
+        let Some((template, handler, args)) = route(call) else {
+            let what = format!("no route for {} {}", call.method, call.path);
+            town.log.error(town.clock.now(), "forge", what.clone());
+            return Reply::json(501, &json!({ "message": what }));
+        };
+        let reply = self.handle(town, call, faults, handler, args);
+        town.log.reply(Recorded {
+            method: call.method.clone(),
+            template,
+            path: call.path.clone(),
+            status: reply.status,
+            body: serde_json::from_slice(&reply.body).unwrap_or(Value::Null),
+        });
+        self.with_headers(town, call, reply)
+    }
+
+    fn handle(&self, town: &Town, call: &Call, faults: &[Fault], handler: Handler, args: Args) -> Reply {
+        if !self.bearer(call) {
+            return refuse(401, "Bad credentials");
+        }
+        if call.header("user-agent").is_none() {
+            return refuse(
+                403,
+                "Request forbidden by administrative rules. Send a User-Agent header.",
+            );
+        }
+        let here = |name: &str, own: &str| args.get(name).is_none_or(|given| given.eq_ignore_ascii_case(own));
+        if !here("owner", &self.owner) || !here("repo", &self.name) {
+            return refuse(404, "Not Found");
+        }
+        let mut model = self.model();
+        let mut desk = Desk {
+            town,
+            forge: self,
+            model: &mut model,
+            call,
+            args,
+            faults,
+        };
+        handler(&mut desk).unwrap_or_else(|error| {
+            let what = format!("{} {}: {error:#}", call.method, call.path);
+            town.log.error(town.clock.now(), "forge", what);
+            refuse(500, "the world failed")
+        })
+    }
+
+    /// Rate limit on every answer; an entity tag on what was read.
+    fn with_headers(&self, town: &Town, call: &Call, reply: Reply) -> Reply {
+        let reset = town.clock.now().timestamp() + 3600;
+        let reply = [("limit", 5000), ("remaining", 4900), ("used", 100), ("reset", reset)]
+            .into_iter()
+            .fold(reply, |r, (name, value)| {
+                r.with(&format!("x-ratelimit-{name}"), value.to_string())
+            })
+            .with("x-ratelimit-resource", "core");
+        if call.method != "GET" || reply.status != 200 {
+            return reply;
+        }
+        let digest = Sha256::digest(&reply.body);
+        let tag: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+        let tag = format!("W/\"{tag}\"");
+        if call.header("if-none-match") == Some(tag.as_str()) {
+            return Reply::empty(304).with("etag", tag);
+        }
+        reply.with("etag", tag)
+    }
+
+    fn bearer(&self, call: &Call) -> bool {
+        let given = call.header("authorization").unwrap_or_default();
+        given.strip_prefix("Bearer ").or(given.strip_prefix("token ")) == Some(self.token.as_str())
+    }
+
+    fn answer_git(&self, town: &Town, call: &Call, rest: &str) -> Reply {
+        let basic = call
+            .header("authorization")
+            .and_then(|given| given.strip_prefix("Basic "))
+            .and_then(|given| base64::engine::general_purpose::STANDARD.decode(given).ok())
+            .is_some_and(|given| given == format!("x-access-token:{}", self.token).as_bytes());
+        if !basic && !self.bearer(call) {
+            return Reply::text(401, "authentication needed").with("www-authenticate", "Basic realm=\"world\"");
+        }
+        let mut model = self.model();
+        let served = (|| {
+            let before = self.repo.heads()?;
+            let reply = self.repo.serve(call, &format!("/{rest}"))?;
+            let after = self.repo.heads()?;
+            town.pushed(&mut model, &before, &after, By::Token)?;
+            Ok::<_, anyhow::Error>(reply)
+        })();
+        served.unwrap_or_else(|error| {
+            town.log
+                .error(town.clock.now(), "git", format!("{} {rest}: {error:#}", call.method));
+            Reply::text(500, "the world failed")
+        })
+    }
+
+    pub fn is_git(call: &Call) -> bool {
+        call.site == Site::Forge && call.path.starts_with("/git/")
+    }
+}
+
+/// Who moved a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Whoever pushes with the token: the product.
+    Token,
+    /// The forge itself, by a merge that it allowed.
+    Merge,
+    Person,
+}
+
+/// What a handler works with.
+struct Desk<'a> {
+    town: &'a Town,
+    forge: &'a Forge,
+    model: &'a mut Model,
+    call: &'a Call,
+    args: Args,
+    faults: &'a [Fault],
+}
+
+impl Desk<'_> {
+    fn arg(&self, name: &str) -> &str {
+        self.args.get(name).map_or("", String::as_str)
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.arg(name).parse().unwrap_or(0)
+    }
+
+    fn body(&self) -> Value {
+        self.call.json()
+    }
+
+    fn shapes(&self) -> Shapes<'_> {
+        Shapes {
+            api: &self.forge.api,
+            web: &self.forge.web,
+            owner: &self.forge.owner,
+            name: &self.forge.name,
+            branch: &self.forge.branch,
+            model: self.model,
+            now: self.town.clock.now(),
+        }
+    }
+
+    /// One page of a list, with a `Link` header while there is a next one. `envelope` names the list inside an object.
+    fn page(&self, items: &[Value], envelope: Option<&str>) -> Reply {
+        let param = |name: &str, default: usize| {
+            self.call
+                .param(name)
+                .and_then(|n| n.parse::<usize>().ok())
+                .filter(|n| *n > 0)
+                .unwrap_or(default)
+        };
+        let (size, page) = (param("per_page", 30).min(100), param("page", 1));
+        let shown: Vec<&Value> = items.iter().skip((page - 1) * size).take(size).collect();
+        let reply = match envelope {
+            Some(name) => Reply::json(200, &json!({ "total_count": items.len(), name: shown })),
+            None => Reply::json(200, &json!(shown)),
+        };
+        if page * size >= items.len() {
+            return reply;
+        }
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for (key, value) in url::form_urlencoded::parse(self.call.query.as_bytes()) {
+            if key != "page" {
+                query.append_pair(&key, &value);
+            }
+        }
+        query.append_pair("page", &(page + 1).to_string());
+        let next = format!(
+            "<{}{}?{}>; rel=\"next\"",
+            self.forge.api,
+            self.call.path,
+            query.finish()
+        );
+        reply.with("link", next)
+    }
+}
+
+fn refuse(status: u16, message: &str) -> Reply {
+    let body =
+        json!({ "message": message, "documentation_url": "https://docs.example/rest", "status": status.to_string() });
+    Reply::json(status, &body)
+}
+
+/// 422 with one entry in `errors`.
+fn invalid(resource: &str, code: &str, message: &str) -> Reply {
+    let body = json!({
+        "message": "Validation Failed", "documentation_url": "https://docs.example/rest", "status": "422",
+        "errors": [{ "resource": resource, "code": code, "message": message }],
+    });
+    Reply::json(422, &body)
+}
+
+type Args = BTreeMap<String, String>;
+type Handler = fn(&mut Desk<'_>) -> Result<Reply>;
+
+/// Everything the product asks a forge for. The templates are those of the published description.
+const ROUTES: &[(&str, &str, Handler)] = &[
+    ("GET", "/rate_limit", repo::rate_limit),
+    ("GET", "/user", repo::user),
+    ("POST", "/graphql", graphql::answer),
+    ("GET", "/repos/{owner}/{repo}", repo::get),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/branches/{branch}/protection",
+        repo::protection,
+    ),
+    ("GET", "/repos/{owner}/{repo}/branches/{branch}", repo::branch),
+    ("GET", "/repos/{owner}/{repo}/git/ref/{ref}", repo::reference),
+    ("GET", "/repos/{owner}/{repo}/rules/branches/{branch}", repo::rules),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/collaborators/{username}/permission",
+        repo::permission,
+    ),
+    ("GET", "/repos/{owner}/{repo}/commits", repo::commits),
+    ("GET", "/repos/{owner}/{repo}/commits/{ref}", repo::commit),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/commits/{ref}/check-runs",
+        checks::check_runs,
+    ),
+    ("GET", "/repos/{owner}/{repo}/commits/{ref}/status", checks::status),
+    ("GET", "/repos/{owner}/{repo}/actions/runs", actions::runs),
+    ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", actions::jobs),
+    ("GET", "/repos/{owner}/{repo}/actions/jobs/{job_id}/logs", actions::log),
+    ("GET", "/repos/{owner}/{repo}/issues", issues::list),
+    ("GET", "/repos/{owner}/{repo}/issues/{issue_number}", issues::get),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/issues/{issue_number}/labels",
+        issues::labels,
+    ),
+    (
+        "POST",
+        "/repos/{owner}/{repo}/issues/{issue_number}/labels",
+        issues::add_labels,
+    ),
+    (
+        "DELETE",
+        "/repos/{owner}/{repo}/issues/{issue_number}/labels/{name}",
+        issues::remove_label,
+    ),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+        issues::comments,
+    ),
+    (
+        "POST",
+        "/repos/{owner}/{repo}/issues/{issue_number}/comments",
+        issues::add_comment,
+    ),
+    (
+        "PATCH",
+        "/repos/{owner}/{repo}/issues/comments/{comment_id}",
+        issues::edit_comment,
+    ),
+    ("GET", "/repos/{owner}/{repo}/pulls", pulls::list),
+    ("POST", "/repos/{owner}/{repo}/pulls", pulls::create),
+    ("GET", "/repos/{owner}/{repo}/pulls/{pull_number}", pulls::get),
+    ("PATCH", "/repos/{owner}/{repo}/pulls/{pull_number}", pulls::edit),
+    ("GET", "/repos/{owner}/{repo}/pulls/{pull_number}/files", pulls::files),
+    (
+        "GET",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+        pulls::reviews,
+    ),
+    (
+        "POST",
+        "/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+        pulls::request_reviewers,
+    ),
+    ("PUT", "/repos/{owner}/{repo}/pulls/{pull_number}/merge", merge::merge),
+];
+
+fn route(call: &Call) -> Option<(&'static str, Handler, Args)> {
+    ROUTES.iter().find_map(|(method, template, handler)| {
+        if *method != call.method {
+            return None;
+        }
+        let wanted: Vec<&str> = template.trim_start_matches('/').split('/').collect();
+        let given: Vec<&str> = call.path.trim_matches('/').split('/').collect();
+        let mut args = Args::new();
+        fits(&wanted, &given, &mut args).then_some((*template, *handler, args))
+    })
+}
+
+/// Names of branches and refs may hold slashes; every other placeholder is one segment.
+fn fits(wanted: &[&str], given: &[&str], args: &mut Args) -> bool {
+    let Some((first, rest)) = wanted.split_first() else {
+        return given.is_empty();
+    };
+    let Some(name) = first.strip_prefix('{').and_then(|f| f.strip_suffix('}')) else {
+        return given.first() == Some(first) && fits(rest, &given[1..], args);
+    };
+    let longest = if name == "branch" || (name == "ref" && rest.is_empty() && given.first() == Some(&"heads")) {
+        given.len()
+    } else {
+        1
+    };
+    (1..=longest.min(given.len())).any(|take| {
+        let value = given[..take].join("/");
+        fits(rest, &given[take..], args) && args.insert(name.to_owned(), decode(&value)).is_none()
+    })
+}
+
+fn decode(text: &str) -> String {
+    let pairs = format!("x={}", text.replace('+', "%2B"));
+    url::form_urlencoded::parse(pairs.as_bytes())
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
