@@ -1,5 +1,7 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+mod recorded_agent;
+
 use std::{path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
@@ -38,7 +40,11 @@ impl Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    /// Plays a recording as a `command` agent
+    #[command(name = "__recorded-agent", hide = true)]
+    RecordedAgent { script: PathBuf },
+}
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -53,6 +59,6 @@ pub fn main() -> ExitCode {
     };
     match cli.verb {
         None => Exit::Config.into(),
-        Some(verb) => match verb {},
+        Some(Verb::RecordedAgent { script }) => recorded_agent::run(&script),
     }
 }

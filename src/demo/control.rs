@@ -34,6 +34,7 @@ pub(super) fn answer(town: &Town, call: &Call) -> Reply {
     let wrong = |error: &serde_json::Error| Reply::json(400, &json!({ "message": error.to_string() }));
     match (call.method.as_str(), call.path.as_str()) {
         ("GET", "/__world/state") => Reply::json(200, &town.state()),
+        ("GET", "/__world/replies") => Reply::json(200, &json!(town.log.replies())),
         ("POST", "/__world/fault") => match serde_json::from_slice::<SetFault>(&call.body) {
             Ok(set) => {
                 town.fault(set.on, set.fault);

@@ -15,7 +15,10 @@ pub mod forge;
 pub mod log;
 pub mod mailbox;
 pub mod serve;
+mod setup;
 pub mod shop;
+#[cfg(test)]
+mod tests;
 pub mod town;
 pub mod tracker;
 mod world;
@@ -24,5 +27,6 @@ pub use self::{
     act::Act,
     ci::{CiJob, Pace},
     faults::{Fault, Site, Which},
+    setup::Setup,
     world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},
 };

@@ -157,7 +157,9 @@ impl Town {
         };
         if !is_onlooker(call) {
             let due = lock(&self.acts).due(call.site, &call.method, &call.path);
-            due.into_iter().for_each(|act| self.act(act));
+            for act in due {
+                self.act(act);
+            }
         }
         spoil(reply, call, faults)
     }

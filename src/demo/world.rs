@@ -111,6 +111,19 @@ impl WorldOptions {
         }
     }
 
+    /// The product's name for the repository.
+    pub fn slot(&self) -> String {
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        };
+        let name: String = self.name.chars().map(plain).take(40).collect();
+        name.trim_matches('-').to_owned()
+    }
+
     pub(super) fn runs_app(&self) -> bool {
         self.app && self.repo.is_none()
     }

@@ -19,6 +19,10 @@ pub struct Model {
 
 /// What an owner sets in the forge.
 #[derive(Debug, Clone, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch on the forge's settings page"
+)]
 pub struct Settings {
     pub private: bool,
     pub archived: bool,

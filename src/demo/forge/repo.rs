@@ -13,10 +13,6 @@ pub(super) fn rate_limit(desk: &mut Desk<'_>) -> Result<Reply> {
     Ok(Reply::json(200, &body))
 }
 
-pub(super) fn user(desk: &mut Desk<'_>) -> Result<Reply> {
-    Ok(Reply::json(200, &desk.shapes().user(&desk.model.settings.bot)))
-}
-
 pub(super) fn get(desk: &mut Desk<'_>) -> Result<Reply> {
     Ok(Reply::json(200, &desk.shapes().repository()))
 }
