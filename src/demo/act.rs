@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    forge::{By, Issue, Job, Model, Review, Stage, Status},
+    forge::{By, Issue, Job, Model, RUNNER_START, Review, Stage, Status},
     shop,
     town::Town,
 };
@@ -139,18 +139,22 @@ pub(super) fn perform(town: &Town, act: Act) -> Result<()> {
                 at,
             });
         }
-        Act::Label { name } => newest(model)?.labels.push(name),
+        Act::Label { name } => {
+            let number = newest(model)?.number;
+            model.label(number, &name, "ada", town.clock.now());
+        }
         Act::Unlabel { name } => newest(model)?.labels.retain(|l| *l != name),
         Act::OpenIssue { label } => {
-            let issue = Issue {
-                number: model.next_number(),
+            let (number, now) = (model.next_number(), town.clock.now());
+            model.issues.push(Issue {
+                number,
                 title: format!("please: {label}"),
                 author: "ada".to_owned(),
-                labels: vec![label],
+                labels: Vec::new(),
                 open: true,
-                created: town.clock.now(),
-            };
-            model.issues.push(issue);
+                created: now,
+            });
+            model.label(number, &label, "ada", now);
         }
         Act::CloseIssues => model.issues.iter_mut().for_each(|i| i.open = false),
         Act::ClosePull { login } => {
@@ -203,7 +207,7 @@ fn newest(model: &mut Model) -> Result<&mut super::forge::Pull> {
 
 /// The same check runs again on the same commit and ends at once.
 fn recheck(town: &Town, model: &mut Model, name: String, conclusion: String) -> Result<()> {
-    let (now, id) = (town.clock.now(), model.next_id());
+    let (now, id) = (town.clock.now() + RUNNER_START, model.next_id());
     let pull = newest(model)?;
     let (sha, branch) = (pull.head_sha.clone(), pull.head.clone());
     model.jobs.push(Job {

@@ -12,6 +12,7 @@ mod control;
 pub mod deploy;
 pub mod faults;
 pub mod forge;
+mod ground;
 pub mod log;
 pub mod mailbox;
 pub mod serve;

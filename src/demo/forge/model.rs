@@ -2,8 +2,12 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
+
+/// A runner is never there at once; times are shown in whole seconds, so a job that began in the second of the push
+/// would look older than the push.
+pub const RUNNER_START: TimeDelta = TimeDelta::seconds(2);
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Model {
@@ -11,6 +15,7 @@ pub struct Model {
     pub pulls: Vec<Pull>,
     pub issues: Vec<Issue>,
     pub comments: Vec<Comment>,
+    pub labelled: Vec<Labelled>,
     pub jobs: Vec<Job>,
     pub statuses: Vec<Status>,
     last_id: u64,
@@ -90,6 +95,16 @@ pub struct Issue {
     pub created: DateTime<Utc>,
 }
 
+/// Who set a label, and when.
+#[derive(Debug, Clone, Serialize)]
+pub struct Labelled {
+    pub id: u64,
+    pub number: u64,
+    pub label: String,
+    pub by: String,
+    pub at: DateTime<Utc>,
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct Comment {
     pub id: u64,
@@ -157,7 +172,7 @@ impl Job {
         match self.stage {
             Stage::Queued => {
                 self.stage = Stage::InProgress;
-                self.started = Some(now);
+                self.started = Some(now.max(self.created + RUNNER_START));
                 self.shown = false;
                 if !self.held {
                     self.step(now);
@@ -165,7 +180,7 @@ impl Job {
             }
             Stage::InProgress if self.conclusion.is_some() => {
                 self.stage = Stage::Completed;
-                self.completed = Some(now);
+                self.completed = Some(self.started.map_or(now, |started| now.max(started)));
                 self.shown = false;
             }
             Stage::InProgress | Stage::Completed => {}
@@ -199,6 +214,7 @@ impl Model {
             pulls: Vec::new(),
             issues: Vec::new(),
             comments: Vec::new(),
+            labelled: Vec::new(),
             jobs: Vec::new(),
             statuses: Vec::new(),
             last_id: 1000,
@@ -219,6 +235,35 @@ impl Model {
 
     pub fn pull(&mut self, number: u64) -> Option<&mut Pull> {
         self.pulls.iter_mut().find(|p| p.number == number)
+    }
+
+    /// Sets a label on a pull or an issue; false when there is no such number.
+    pub fn label(&mut self, number: u64, label: &str, by: &str, at: DateTime<Utc>) -> bool {
+        let Some(labels) = self.labels(number) else {
+            return false;
+        };
+        if !labels.iter().any(|l| l == label) {
+            labels.push(label.to_owned());
+            let id = self.next_id();
+            let (label, by) = (label.to_owned(), by.to_owned());
+            self.labelled.push(Labelled {
+                id,
+                number,
+                label,
+                by,
+                at,
+            });
+        }
+        true
+    }
+
+    pub fn labels(&mut self, number: u64) -> Option<&mut Vec<String>> {
+        let of_pulls = self.pulls.iter_mut().map(|p| (p.number, &mut p.labels));
+        let of_issues = self.issues.iter_mut().map(|i| (i.number, &mut i.labels));
+        of_pulls
+            .chain(of_issues)
+            .find(|(n, _)| *n == number)
+            .map(|(_, labels)| labels)
     }
 
     pub fn newest_open(&self) -> Option<&Pull> {

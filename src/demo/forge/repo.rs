@@ -44,10 +44,9 @@ pub(super) fn branch(desk: &mut Desk<'_>) -> Result<Reply> {
     Ok(Reply::json(200, &body))
 }
 
-/// Reading classic protection needs a right that the token of the world lacks.
-pub(super) fn protection(desk: &mut Desk<'_>) -> Result<Reply> {
-    let _ = desk;
-    Ok(refuse(403, "Resource not accessible by personal access token"))
+/// The forge of the world protects by rulesets only.
+pub(super) fn protection(_: &mut Desk<'_>) -> Result<Reply> {
+    Ok(refuse(404, "Branch not protected"))
 }
 
 pub(super) fn reference(desk: &mut Desk<'_>) -> Result<Reply> {

@@ -161,12 +161,13 @@ impl Shapes<'_> {
 
     pub(super) fn check_run(&self, job: &Job) -> Value {
         let id = job.id;
+        let page = self.page(&format!("/actions/runs/{}/job/{id}", job.run));
         self.fill(
             "check_run",
             json!({
                 "id": id, "node_id": format!("CR_{id}"), "name": job.name, "head_sha": job.sha, "status": job.stage.word(),
                 "conclusion": shown_conclusion(job), "started_at": job.started.map(seconds), "completed_at": job.completed.map(seconds),
-                "url": self.url(&format!("/check-runs/{id}")), "details_url": self.page(&format!("/actions/runs/{}/job/{id}", job.run)),
+                "url": self.url(&format!("/check-runs/{id}")), "details_url": page, "html_url": page,
                 "check_suite": { "id": job.run }, "app": self.app(),
             }),
         )

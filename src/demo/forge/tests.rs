@@ -468,7 +468,7 @@ fn tour(world: &World) {
     let run = get(world, "/actions/runs").json()["workflow_runs"][0]["id"].clone();
     let job = get(world, &format!("/actions/runs/{run}/jobs")).json()["jobs"][0]["id"].clone();
     for rest in [
-        "".to_owned(),
+        String::new(),
         "/branches/main".to_owned(),
         "/branches/fix%2Fauto-1".to_owned(),
         "/git/ref/heads/fix/auto-1".to_owned(),
@@ -486,7 +486,7 @@ fn tour(world: &World) {
     ] {
         assert_eq!(get(world, &rest).status, 200, "{rest}");
     }
-    assert_eq!(get(world, "/branches/main/protection").status, 403);
+    assert_eq!(get(world, "/branches/main/protection").status, 404);
     assert_eq!(get(world, "/branches/nowhere").status, 404);
     assert_eq!(get(world, &format!("/actions/jobs/{job}/logs")).status, 302);
     let labels = format!("/issues/{number}/labels");
@@ -499,6 +499,8 @@ fn tour(world: &World) {
         api(world, "DELETE", &format!("{labels}/x%3Ay"), &Value::Null).status,
         200
     );
+    let events = get(world, &format!("/issues/{number}/events")).json();
+    assert_eq!(events[0]["actor"]["login"], "tick-bot");
     let comments = format!("/issues/{number}/comments");
     let id = api(world, "POST", &comments, &json!({ "body": "one" })).json()["id"].clone();
     assert_eq!(
@@ -543,7 +545,7 @@ fn every_route_answers() {
     let world = quiet();
     tour(&world);
     let replies = world.town().log.replies();
-    for (method, template, _) in super::ROUTES {
+    for (method, template, _) in super::routes::ROUTES {
         let called = replies.iter().any(|r| r.method == *method && r.template == *template);
         assert!(called, "{method} {template} was not called");
     }
