@@ -6,7 +6,10 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -21,6 +24,7 @@ use crate::adapters::clock::instant;
 pub struct Children {
     home: PathBuf,
     running: Mutex<Vec<(String, Child)>>,
+    closing: AtomicBool,
 }
 
 impl Children {
@@ -29,6 +33,7 @@ impl Children {
         Self {
             home,
             running: Mutex::new(Vec::new()),
+            closing: AtomicBool::new(false),
         }
     }
 
@@ -85,7 +90,7 @@ impl Children {
             if let Some(status) = child.try_wait()? {
                 return Ok(status.success());
             }
-            if started.elapsed() > deadline {
+            if started.elapsed() > deadline || self.is_closing() {
                 end(&mut child);
                 return Ok(false);
             }
@@ -123,6 +128,15 @@ impl Children {
             end(child);
         }
         running.retain(|(n, _)| n != name);
+    }
+
+    /// From now on nothing is waited for: a CI job that runs is ended, one that waits is not begun.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
     }
 
     pub fn end_all(&self) {

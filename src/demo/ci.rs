@@ -36,6 +36,9 @@ pub struct Task {
 /// Works until the world ends the queue.
 pub fn work(town: &Town, queue: &Receiver<Task>) {
     while let Ok(task) = queue.recv() {
+        if town.children.is_closing() {
+            return;
+        }
         let log = town.root.join("ci").join(format!("{}.log", task.job));
         let green = run(town, &task, &log).unwrap_or_else(|error| {
             town.log

@@ -74,15 +74,20 @@ impl Deployer {
 /// Works until the world ends the queue. A release that does not start leaves the old one live.
 pub(super) fn work(town: &Town, queue: &Receiver<String>) {
     while let Ok(sha) = queue.recv() {
+        if town.children.is_closing() {
+            return;
+        }
         // Only the newest of several that wait.
         let sha = queue.try_iter().last().unwrap_or(sha);
         match deploy(town, &sha) {
             Ok(()) => town
                 .log
                 .add(town.clock.now(), "deployer", format!("{} is live", &sha[..7])),
-            Err(error) => town
-                .log
-                .error(town.clock.now(), "deployer", format!("{}: {error:#}", &sha[..7])),
+            Err(error) => town.log.add(
+                town.clock.now(),
+                "deployer",
+                format!("{} did not start: {error:#}", &sha[..7]),
+            ),
         }
     }
 }
@@ -126,14 +131,11 @@ fn start(town: &Town, sha: &str) -> Result<String> {
     Ok(base)
 }
 
-/// Waits for something real that takes a moment (a CI job, a release), at most half a minute.
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+/// Waits for something real that takes a moment (a CI job, a release), but not for ever.
+pub(super) fn until(what: &str, most: Duration, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
     let started = crate::adapters::clock::instant();
     while !holds()? {
-        anyhow::ensure!(
-            started.elapsed() < Duration::from_secs(30),
-            "waited half a minute for {what}"
-        );
+        anyhow::ensure!(started.elapsed() < most, "waited {most:?} for {what} in vain");
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())

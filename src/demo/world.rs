@@ -280,7 +280,7 @@ impl World {
     /// Waits until the default branch's head serves.
     pub fn wait_deployed(&self) -> Result<()> {
         let head = self.town.main_head()?;
-        until("the release to go live", || {
+        until("the release to go live", Duration::from_mins(1), || {
             Ok(self.town.deployer.live().as_deref() == Some(&head))
         })
     }
@@ -294,7 +294,7 @@ impl World {
             ("User-Agent", "a-person"),
             ("X-World", "looks"),
         ];
-        until("CI to end", || {
+        until("CI to end", Duration::from_mins(10), || {
             let runs = client::request(self.forge_url(), "GET", &target, &headers, b"")?.json();
             let runs = runs["check_runs"]
                 .as_array()
@@ -326,6 +326,7 @@ impl World {
     }
 
     fn stop(&mut self) {
+        self.town.children.close();
         self.town.close_queues();
         drop(self.servers.take());
         for worker in std::mem::take(&mut *self.workers.lock().unwrap_or_else(std::sync::PoisonError::into_inner)) {

@@ -35,7 +35,7 @@ use self::{
     shapes::Shapes,
 };
 use super::{
-    faults::{Fault, Site},
+    faults::Fault,
     log::Recorded,
     serve::{Call, Reply},
     town::Town,
@@ -174,10 +174,6 @@ impl Forge {
                 .error(town.clock.now(), "git", format!("{} {rest}: {error:#}", call.method));
             Reply::text(500, "the world failed")
         })
-    }
-
-    pub fn is_git(call: &Call) -> bool {
-        call.site == Site::Forge && call.path.starts_with("/git/")
     }
 }
 
