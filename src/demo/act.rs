@@ -54,6 +54,8 @@ pub enum Act {
     MergePull {
         login: String,
     },
+    /// A person takes back what landed last on the default branch.
+    RevertLast,
     /// Review threads that wait for an answer.
     Threads {
         open: u32,
@@ -169,6 +171,7 @@ pub(super) fn perform(town: &Town, act: Act) -> Result<()> {
             let (number, title) = (pull.number, format!("{} (#{})", pull.title, pull.number));
             super::forge::land(town, &town.forge, model, number, &login, &title, &[])?.context("the pull applies")?;
         }
+        Act::RevertLast => revert_last(town, model)?,
         Act::Threads { open } => newest(model)?.open_threads = open,
         Act::FixOnMain => ship(town, model, "count only orders that have items", &shop::fix())?,
         Act::ShipBug => ship_bug(town, model)?,
@@ -238,6 +241,28 @@ fn ship(town: &Town, model: &mut Model, message: &str, files: &[shop::NewFile]) 
         .repo
         .commit(&town.forge.branch, None, author, message, files)?;
     town.pushed(model, &before, &town.forge.repo.heads()?, By::Person)
+}
+
+fn revert_last(town: &Town, model: &mut Model) -> Result<()> {
+    let (repo, branch) = (&town.forge.repo, &town.forge.branch);
+    let before = repo.heads()?;
+    let (last, facts) = repo
+        .facts(&town.main_head()?)?
+        .context("the default branch has a commit")?;
+    let parent = facts
+        .parents
+        .first()
+        .context("there is something before the last commit")?;
+    let (_, old) = repo.facts(parent)?.context("the parent is there")?;
+    let title = facts.message.lines().next().unwrap_or_default();
+    let message = format!("Revert \"{title}\"\n\nThis reverts commit {last}.");
+    let author = super::forge::Author {
+        name: "ada",
+        at: town.clock.now(),
+    };
+    let sha = repo.commit_tree(&old.tree, &last, author, &message)?;
+    repo.move_head(branch, &sha, &last)?;
+    town.pushed(model, &before, &repo.heads()?, By::Person)
 }
 
 /// A pull of a person, merged: so the bug has a number and an author.

@@ -298,6 +298,37 @@ fn a_lost_answer_did_its_work() {
 }
 
 #[test]
+fn a_push_whose_answer_is_lost_still_moved_the_branch() {
+    let world = quiet();
+    world.fault(Which::first("POST", "*/git-receive-pack"), Fault::LostAnswer);
+    assert!(
+        !push(&world, "fix/auto-1", "fix.txt", FORGE_TOKEN),
+        "git says that it failed"
+    );
+    assert!(world.repo().head("fix/auto-1").unwrap().is_some());
+    world.finish().unwrap();
+}
+
+#[test]
+fn people_merge_drafts_and_take_merges_back() {
+    let world = quiet();
+    let before = world.main_head().unwrap();
+    let (number, _) = open(&world);
+    world.forge().pull(number).unwrap().draft = true;
+    world.act(Act::MergePull { login: "ada".into() });
+    let merged = get(&world, &format!("/pulls/{number}")).json();
+    assert_eq!(
+        (&merged["merged"], &merged["merged_by"]["login"]),
+        (&json!(true), &json!("ada"))
+    );
+    world.act(Act::RevertLast);
+    let now = world.repo().facts("main").unwrap().unwrap().1;
+    assert_eq!(now.tree, world.repo().facts(&before).unwrap().unwrap().1.tree);
+    assert!(now.message.contains(merged["merge_commit_sha"].as_str().unwrap()));
+    world.finish().unwrap();
+}
+
+#[test]
 fn wrong_merges_look_like_merges() {
     for (fault, tree_kept, parent_kept) in [(Fault::WrongTree, false, true), (Fault::WrongParent, false, false)] {
         let world = quiet();
