@@ -4,3 +4,9 @@
 
 pub mod clock;
 pub mod mail;
+pub mod git;
+pub mod exec;
+pub mod process;
+pub mod suite;
+pub mod http;
+pub mod github;

@@ -1,7 +1,11 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
 pub mod config;
+pub mod exec;
 pub mod fault;
+pub mod lines;
+pub mod redact;
+pub mod signature;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -51,6 +55,13 @@ enum Verb {
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
+    /// Becomes a child of tick: session, limits, confinement, then the program
+    #[command(name = "__exec", hide = true)]
+    Exec(exec::ExecArgs),
+    /// Print the signature of each line of standard input
+    Signature(signature::SignatureArgs),
+    /// Print standard input without secrets and personal data
+    Redact(redact::RedactArgs),
 }
 
 /// Runs the command line of this process.
@@ -64,14 +75,27 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    let mut out = std::io::stdout().lock();
-    let result = match &cli.verb {
-        None => bare(&cli.global, &mut out),
-        Some(Verb::Config(verb)) => config::run(verb, &cli.global, &mut out),
-    };
-    match result {
+    if let Some(Verb::Exec(args)) = cli.verb {
+        return exec::run(args);
+    }
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let result = run(&cli, &mut out);
+    // What was answered before an error is part of the result.
+    let flushed = out.flush();
+    match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
         Ok(exit) => exit.into(),
         Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
+    }
+}
+
+fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let stdin = || std::io::stdin().lock();
+    match &cli.verb {
+        None => bare(&cli.global, out),
+        Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
+        Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
+        Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
     }
 }
 
