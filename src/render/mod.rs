@@ -3,4 +3,7 @@
 
 pub mod config;
 pub mod fault;
+pub mod incidents;
+pub mod mail;
 pub mod page;
+pub mod status;
