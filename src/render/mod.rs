@@ -12,3 +12,5 @@ pub mod plan;
 pub mod pr;
 pub mod prompt;
 pub mod story;
+pub mod incidents;
+pub mod status;
