@@ -82,7 +82,8 @@ const ROOTS: [&str; 11] = [
 
 /// The frame that the line is, if it is one.
 pub(super) fn frame(line: &str) -> Option<Frame> {
-    let line = line.trim();
+    // Printed objects show a stack as quoted strings.
+    let line = line.trim_start_matches(['\'', '"', ' ', '\t']).trim_end();
     if let Some(rest) = line.strip_prefix("File \"") {
         let (path, rest) = rest.split_once('"')?;
         let number = rest.strip_prefix(", line ")?.split(',').next()?.trim().parse().ok();
@@ -93,8 +94,9 @@ pub(super) fn frame(line: &str) -> Option<Frame> {
         return Some(at_frame(rest.trim_end_matches(['{', ' '])));
     }
     // Go prints the place on a line of its own, with the offset behind it.
-    let (path, number) = location(line.split(" +0x").next()?)?;
-    let go = line.contains(" +0x") || (number.is_some() && path.ends_with(".go") && !line.contains(' '));
+    let bare = line.split(" +0x").next()?.split(" (0x").next()?;
+    let (path, number) = location(bare)?;
+    let go = bare.len() < line.len() || (number.is_some() && path.ends_with(".go") && !line.contains(' '));
     go.then(|| place(path, number, None))
 }
 
@@ -241,7 +243,7 @@ mod tests {
         );
         assert_eq!(
             own("             at ./src/ledger/balance.rs:44:17"),
-            is("ledger/balance.rs", 44, None).or(is("src/ledger/balance.rs", 44, None))
+            is("src/ledger/balance.rs", 44, None)
         );
         assert_eq!(
             own("\t/src/gateway/auth/claims.go:44 +0x187"),

@@ -54,10 +54,10 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+ \d{3} in |",
         r"\[?(?:info|debug|trace)\]?[: ]|cache (?:hit|miss|restored)|progress: |a complete log of this run|",
         r"note: (?:run with|some details)|process completed with exit code 1\b|(?:cleaning up|terminate) orphan process|",
-        r"region: |failed to build in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
+        r"region: |failed to build in |build failed in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
         r"during handling of the above|the above exception was|\(use `?node --|\(background on this error|",
         r"[\d. ]+ms$|\d+ (?:passed|failed|skipped)\b|tests?:? +\d|test (?:suites|files)|snapshots:|time:|ran all test|duration|start at|",
-        r"attempt #\d|retry window|digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
+        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: |digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
         r">? *\d+ \||[|^~\s\-=_⎯─}{\])(\[]*$)"
     ))
     .ok()

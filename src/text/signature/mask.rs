@@ -1,10 +1,13 @@
 //! Replaces the volatile parts of one line by their kind. What tells causes apart stays: names, codes, statuses.
 //! Hand-written and linear; it knows shapes and no products.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::{
+    borrow::Cow,
+    net::{Ipv4Addr, Ipv6Addr},
+};
 
 /// Words after which a short number is a name and not a measure (exit code, status, SQLSTATE …).
-const NAMING: [&str; 19] = [
+const NAMING: [&str; 15] = [
     "code",
     "status",
     "statuscode",
@@ -19,10 +22,6 @@ const NAMING: [&str; 19] = [
     "responsecode",
     "returned",
     "responded",
-    "failed",
-    "fault",
-    "with",
-    "level",
     "rule",
 ];
 /// Words before or behind a number that make it a measure whatever its size.
@@ -56,35 +55,92 @@ const MEASURING: [&str; 27] = [
     "bits",
 ];
 
+/// Letters whose number is part of a name.
+const NUMBERED: [&str; 28] = [
+    "utf", "sha", "base", "http", "ipv", "python", "node", "int", "uint", "float", "crc", "aes", "rsa", "oauth", "web",
+    "log", "ssh", "arm", "amd", "win", "latin", "iso", "tls", "java", "gpt", "sqlite", "psycopg", "neo",
+];
+
 /// The line with its volatile parts masked and its white space made single.
 pub(super) fn mask(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
-    let mut words = Context::default();
-    let mut rest = line.trim();
+    let mut words = Context {
+        failing: ["http", "status", "respon", "request", "fail", "error"]
+            .iter()
+            .any(|word| contains_word(line, word)),
+        ..Context::default()
+    };
+    // A parser names the character that it stumbled over.
+    let line = &without_character(line);
+    let mut rest = line.trim().trim_end_matches('.');
     while let Some(c) = rest.chars().next() {
         if rest.starts_with("[redacted:") {
             let end = rest.find(']').map_or(rest.len(), |end| end + 1);
             out.push_str(redacted_as(&rest[..end]));
             rest = &rest[end..];
-        } else if c.is_whitespace() {
-            if !out.ends_with(' ') {
+        } else if let Some(value) = rest.strip_prefix(")=(") {
+            // A database names the column and shows the row's value.
+            out.push_str(")=(<v>");
+            rest = value.find(')').map_or("", |end| &value[end..]);
+        } else if c.is_whitespace() || is_ruling(rest, c) {
+            if !out.ends_with(' ') && !out.is_empty() {
                 out.push(' ');
             }
-            rest = &rest[c.len_utf8()..];
+            rest = rest.trim_start_matches(c);
         } else if is_delimiter(c) {
             out.push(c);
+            words.quoted = matches!(c, '"' | '\'' | '`');
             rest = &rest[c.len_utf8()..];
         } else {
-            let end = rest
-                .find(|c: char| c.is_whitespace() || is_delimiter(c))
-                .unwrap_or(rest.len());
+            let mut end = run_end(rest, is_delimiter);
+            if rest[..end].contains("://") {
+                end = run_end(rest, |c| is_delimiter(c) && c != '=');
+            }
             let (run, tail) = rest.split_at(end);
             words.next = next_word(tail);
+            words.last = tail
+                .trim_matches(|c: char| c.is_whitespace() || is_delimiter(c))
+                .is_empty();
             mask_run(run, &mut words, &mut out);
+            words.quoted = false;
             rest = tail;
         }
     }
+    out.truncate(out.trim_end().len());
     out
+}
+
+fn without_character(line: &str) -> Cow<'_, str> {
+    let Some((before, after)) = line.split_once("nexpected token ") else {
+        return Cow::Borrowed(line);
+    };
+    let mut chars = after.chars();
+    match (chars.next(), chars.next()) {
+        (Some(_), None | Some(' ' | ',')) => Cow::Owned(format!(
+            "{before}nexpected token <v>{}",
+            &after[after.ceil_char_boundary(1)..]
+        )),
+        _ => Cow::Borrowed(line),
+    }
+}
+
+/// A line drawn with characters, of whatever length.
+fn is_ruling(rest: &str, c: char) -> bool {
+    matches!(c, '─' | '⎯' | '━' | '═')
+        || (matches!(c, '=' | '-' | '_' | '~' | '*' | '#')
+            && rest.len() > 2
+            && rest.bytes().take(3).all(|b| b == c as u8))
+}
+
+fn contains_word(line: &str, word: &str) -> bool {
+    line.as_bytes()
+        .windows(word.len())
+        .any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+fn run_end(rest: &str, delimiter: impl Fn(char) -> bool) -> usize {
+    rest.find(|c: char| c.is_whitespace() || delimiter(c))
+        .unwrap_or(rest.len())
 }
 
 fn is_delimiter(c: char) -> bool {
@@ -121,19 +177,22 @@ fn redacted_as(mark: &str) -> &'static str {
     }
 }
 
+/// What stands around the run in hand.
 #[derive(Default)]
 struct Context {
     previous: String,
     next: String,
+    /// The run is the last of its line.
+    last: bool,
+    /// A quote stands before the run: it is a name.
+    quoted: bool,
+    /// The line speaks of a request or a failure, so that a number can be a status.
+    failing: bool,
 }
 
 fn next_word(tail: &str) -> String {
     let tail = tail.trim_start_matches([' ', '\'', '"', ')']);
-    tail.chars()
-        .take_while(char::is_ascii_alphabetic)
-        .take(12)
-        .collect::<String>()
-        .to_ascii_lowercase()
+    tail.chars().take_while(char::is_ascii_alphabetic).take(12).collect()
 }
 
 fn mask_run(run: &str, words: &mut Context, out: &mut String) {
@@ -141,6 +200,7 @@ fn mask_run(run: &str, words: &mut Context, out: &mut String) {
     let tail = &run[core.len()..];
     if core.contains("://") {
         out.push_str(&url(core));
+        words.previous.clear();
     } else if let Some(masked) = whole(core) {
         out.push_str(masked);
     } else if let Some(path) = temporary(core) {
@@ -157,8 +217,18 @@ fn whole(run: &str) -> Option<&'static str> {
     if is_address(run) {
         return Some("<ip>");
     }
+    if run.contains("***") {
+        return Some("<secret>");
+    }
     if is_time(run) {
         return Some("<time>");
+    }
+    if run.matches(':').count() >= 4
+        && run
+            .split(':')
+            .all(|pair| pair.len() == 2 && pair.bytes().all(|b| b.is_ascii_hexdigit()))
+    {
+        return Some("<hex>");
     }
     let (local, domain) = run.split_once('@')?;
     let mail = !local.is_empty()
@@ -220,12 +290,14 @@ fn url(run: &str) -> String {
 /// Masks word by word; everything between words stays.
 fn parts(run: &str, words: &mut Context, out: &mut String) {
     let bytes = run.as_bytes();
+    let test = run.contains("::") || contains_word(run, "test") || contains_word(run, "spec");
     let mut at = 0;
     while at < bytes.len() {
-        if !is_word(bytes[at]) {
+        if !is_word(bytes[at]) || (bytes[at] == b'_' && is_uuid(&bytes[at + 1..])) {
             let c = run[at..].chars().next().unwrap_or(' ');
             out.push(c);
-            at += c.len_utf8();
+            let escape = c == '%' && bytes.len() > at + 2 && bytes[at + 1..at + 3].iter().all(u8::is_ascii_hexdigit);
+            at += if escape { 3 } else { c.len_utf8() };
             continue;
         }
         if is_uuid(&bytes[at..]) {
@@ -233,23 +305,62 @@ fn parts(run: &str, words: &mut Context, out: &mut String) {
             at += 36;
             continue;
         }
-        let mut end = at;
-        while end < bytes.len() && is_word(bytes[end]) {
-            end += 1;
+        let end = word_end(bytes, at);
+        let owner = at == 0 && bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_lowercase);
+        let text = &run[at..end];
+        let around = (
+            at.checked_sub(1).map_or(b' ', |at| bytes[at]),
+            bytes.get(end).copied().unwrap_or(b'/'),
+        );
+        match masked_word(text, owner, words).or_else(|| masked_there(text.as_bytes(), around)) {
+            Some(mask) => push_masked(mask, out),
+            None if words.quoted || test || text.bytes().all(|b| b.is_ascii_digit()) => out.push_str(text),
+            None => segments(text, out),
         }
-        // A decimal number is one word.
-        while run[at..end].bytes().all(|b| b.is_ascii_digit())
-            && bytes.get(end) == Some(&b'.')
-            && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
-        {
-            end += 1;
-            while end < bytes.len() && is_word(bytes[end]) {
-                end += 1;
-            }
-        }
-        let short = at == 0 && bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_lowercase);
-        word(&run[at..end], short, words, out);
+        text.to_ascii_lowercase().clone_into(&mut words.previous);
         at = end;
+    }
+}
+
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    let run = |from: usize| from + bytes[from..].iter().take_while(|b| is_word(**b)).count();
+    let mut end = run(at);
+    // A decimal number is one word.
+    while bytes[at..end].iter().all(|b| b.is_ascii_digit() || *b == b'.')
+        && bytes.get(end) == Some(&b'.')
+        && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
+    {
+        end = run(end + 1);
+    }
+    end
+}
+
+/// A sign belongs to its number.
+fn push_masked(mask: &str, out: &mut String) {
+    if mask == "<n>" && out.ends_with('-') {
+        let before = out[..out.len() - 1].chars().next_back().unwrap_or(' ');
+        if !before.is_ascii_alphanumeric() && before != '>' {
+            out.pop();
+        }
+    }
+    out.push_str(mask);
+}
+
+/// `broadcast_9_piece0`, `storage234`: counters in machine-made names.
+fn segments(word: &str, out: &mut String) {
+    for (n, segment) in word.split('_').enumerate() {
+        if n > 0 {
+            out.push('_');
+        }
+        let letters = segment.trim_end_matches(|c: char| c.is_ascii_digit());
+        let counted =
+            letters.len() >= 3 && letters.bytes().all(|b| b.is_ascii_lowercase()) && !NUMBERED.contains(&letters);
+        if letters.len() < segment.len() && (letters.is_empty() || counted) {
+            out.push_str(letters);
+            push_masked("<n>", out);
+        } else {
+            out.push_str(segment);
+        }
     }
 }
 
@@ -263,16 +374,7 @@ fn is_uuid(bytes: &[u8]) -> bool {
             8 | 13 | 18 | 23 => *b == b'-',
             _ => b.is_ascii_hexdigit(),
         })
-        && !bytes.get(36).is_some_and(|b| is_word(*b))
-}
-
-fn word(word: &str, owner: bool, words: &mut Context, out: &mut String) {
-    let masked = masked_word(word, owner, words);
-    match masked {
-        Some(mask) => out.push_str(mask),
-        None => out.push_str(word),
-    }
-    word.to_ascii_lowercase().clone_into(&mut words.previous);
+        && !bytes.get(36).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 fn masked_word(word: &str, owner: bool, words: &Context) -> Option<&'static str> {
@@ -294,7 +396,7 @@ fn masked_word(word: &str, owner: bool, words: &Context) -> Option<&'static str>
     if hex && bytes.len() >= 7 {
         return Some("<hex>");
     }
-    if is_random(bytes) {
+    if is_random(bytes) || (digits >= 6 && !word.contains('_')) {
         return Some("<id>");
     }
     if owner && bytes.len() <= 2 {
@@ -303,12 +405,24 @@ fn masked_word(word: &str, owner: bool, words: &Context) -> Option<&'static str>
     None
 }
 
+/// Short ids that only their place gives away: parts of host names, components of paths.
+fn masked_there(bytes: &[u8], around: (u8, u8)) -> Option<&'static str> {
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    let hex = bytes.iter().all(u8::is_ascii_hexdigit);
+    if around.0 == b'-' && hex && bytes.len() >= 3 && digits >= 1 && digits < bytes.len() {
+        return Some("<hex>");
+    }
+    (around == (b'/', b'/') && changes(bytes).is_some_and(|(odd, changes)| odd && changes >= 2)).then_some("<id>")
+}
+
 fn number(word: &str, digits: usize, words: &Context) -> Option<&'static str> {
     let bytes = word.as_bytes();
     if digits == bytes.len() {
         let naming = NAMING.contains(&words.previous.as_str()) && digits <= 5;
-        let status = digits == 3 && (b'4'..=b'5').contains(&bytes[0]);
-        let measured = MEASURING.contains(&words.next.as_str()) || MEASURING.contains(&words.previous.as_str());
+        let named_next = words.next.starts_with(|c: char| c.is_ascii_uppercase());
+        let status = digits == 3 && (b'4'..=b'5').contains(&bytes[0]) && words.failing && (words.last || named_next);
+        let measured = MEASURING.contains(&words.next.to_ascii_lowercase().as_str())
+            || MEASURING.contains(&words.previous.as_str());
         return if !measured && (naming || status) {
             None
         } else {
@@ -340,30 +454,28 @@ fn number(word: &str, digits: usize, words: &Context) -> Option<&'static str> {
 
 /// Letters of both cases and digits in an order that no name has.
 fn is_random(bytes: &[u8]) -> bool {
-    if bytes.len() < 8 {
-        return false;
-    }
+    bytes.len() >= 8 && changes(bytes).is_some_and(|(odd, changes)| odd && changes * 4 >= bytes.len())
+}
+
+/// Whether a word changes its kind of letter as no name does, and how often it changes; none for joined words.
+fn changes(bytes: &[u8]) -> Option<(bool, usize)> {
     let class = |b: u8| match b {
         b'a'..=b'z' => 0,
         b'A'..=b'Z' => 1,
         b'0'..=b'9' => 2,
         _ => 3,
     };
-    let mut changes = 0;
-    let mut odd = false;
-    for pair in bytes.windows(2) {
-        let (a, b) = (class(pair[0]), class(pair[1]));
-        if a == 3 || b == 3 {
-            return false;
-        }
-        // A capital before a small letter begins a word; every other change is unusual.
-        changes += usize::from(a != b && !(a == 1 && b == 0));
-        odd |= a == 2 && b != 2;
+    if bytes.iter().any(|b| class(*b) == 3) {
+        return None;
     }
-    odd |= bytes
-        .windows(3)
-        .any(|w| class(w[0]) == 1 && class(w[1]) == 1 && class(w[2]) == 0);
-    odd && changes * 4 >= bytes.len()
+    let pairs = || bytes.windows(2).map(|pair| (class(pair[0]), class(pair[1])));
+    // A capital before a small letter begins a word; every other change is unusual.
+    let changes = pairs().filter(|(a, b)| a != b && (*a, *b) != (1, 0)).count();
+    let odd = pairs().any(|(a, b)| a == 2 && b != 2)
+        || bytes
+            .windows(3)
+            .any(|w| (class(w[0]), class(w[1]), class(w[2])) == (1, 1, 0));
+    Some((odd, changes))
 }
 
 #[cfg(test)]
