@@ -4,7 +4,9 @@
 mod formats;
 mod keys;
 mod known;
+mod names;
 mod personal;
+mod values;
 
 use std::{
     borrow::Cow,

@@ -139,11 +139,19 @@ fn address(text: &str, start: usize, end: usize, after: u8) -> Option<Hit> {
     }
     let host = token.split(':').next().unwrap_or_default();
     let address: Ipv4Addr = host.parse().ok()?;
-    is_public(address).then_some(Hit {
+    (is_public(address) && !is_version(&text[..start])).then_some(Hit {
         start,
         end: start + host.len(),
         kind: "ip",
     })
+}
+
+/// `Agent/1.2.3.4`, `version 1.2.3.4`.
+fn is_version(before: &str) -> bool {
+    let product = before
+        .strip_suffix('/')
+        .is_some_and(|name| name.ends_with(|c: char| c.is_ascii_alphanumeric()));
+    product || before.ends_with("ersion ") || before.ends_with("ersion: ")
 }
 
 fn is_public(address: Ipv4Addr) -> bool {
@@ -151,8 +159,9 @@ fn is_public(address: Ipv4Addr) -> bool {
     let shared = a == 100 && (64..128).contains(&b);
     let special =
         address.is_private() || address.is_loopback() || address.is_link_local() || address.is_documentation();
-    // Small first numbers are versions far more often than addresses.
-    !(shared || special || a < 11 || a >= 224)
+    // `120.0.0.0` is the version of a browser.
+    let round = address.octets()[1..] == [0, 0, 0];
+    !(shared || special || round || a == 0 || a >= 224)
 }
 
 /// 13 to 19 digits in one run, or in the groups printed on cards, with an issuer's first digits and a right check
@@ -225,7 +234,7 @@ fn luhn(digits: &[u8]) -> bool {
             }
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// International form only: `+`, country, 8 to 15 digits.
@@ -271,6 +280,7 @@ mod tests {
             ("mail to jane.doe+x@corp.example.org, ok", "mail to [redacted:mail], ok"),
             ("/u?email=jane%40corp.example.org&x=1", "/u?email=[redacted:mail]&x=1"),
             ("from 93.184.216.34:443 refused", "from [redacted:ip]:443 refused"),
+            ("(/5.9.1.2)", "(/[redacted:ip])"),
             ("peer 2a00:1450:4001::200e.", "peer [redacted:ip]."),
             (
                 "call +49 170 1234567 93.184.216.34",
@@ -295,6 +305,8 @@ mod tests {
             "peer 2001:db8::8a2e:370:7334",
             "v1.2.3.4",
             "Chrome/120.0.6099.71",
+            "Mobile/1.2.3.4 of version 5.6.7.8",
+            "120.0.0.0",
             "user@1000.service",
             "ts=1767520800123456789",
             "id=911710876610414611",

@@ -9,6 +9,9 @@ use super::frames::{self, Frame};
 
 /// So many lines of a text are looked at; the rest is repetition.
 const MOST_LINES: usize = 400;
+/// And so many bytes of a line, or of a structured one before it is unpacked.
+const LONGEST_LINE: usize = 2000;
+const LONGEST_RECORD: usize = 64 * 1024;
 
 /// One line of a text, understood.
 #[derive(Debug, PartialEq)]
@@ -68,7 +71,11 @@ pub(super) fn read(text: &str) -> Vec<Line> {
     let stripped: Vec<String> = text
         .lines()
         .take(MOST_LINES)
-        .flat_map(|line| unpack(strip(line)))
+        .flat_map(|line| unpack(strip(&line[..line.floor_char_boundary(LONGEST_RECORD)])))
+        .map(|mut line| {
+            line.truncate(line.floor_char_boundary(LONGEST_LINE));
+            line
+        })
         .collect();
     let understood = understand(&stripped, true);
     if understood.is_empty() {
@@ -132,6 +139,22 @@ fn strip(line: &str) -> &str {
     rest
 }
 
+/// Fields of a structured log line that say something about a cause.
+const TELLING: [&str; 12] = [
+    "message",
+    "msg",
+    "error",
+    "err",
+    "exception",
+    "fields",
+    "target",
+    "logger",
+    "code",
+    "stack",
+    "type",
+    "cause",
+];
+
 /// A structured log line says what its message, error and origin fields say.
 fn unpack(line: &str) -> Vec<String> {
     if !line.starts_with('{') || !line.ends_with('}') {
@@ -140,20 +163,6 @@ fn unpack(line: &str) -> Vec<String> {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(line) else {
         return vec![line.to_owned()];
     };
-    const TELLING: [&str; 12] = [
-        "message",
-        "msg",
-        "error",
-        "err",
-        "exception",
-        "fields",
-        "target",
-        "logger",
-        "code",
-        "stack",
-        "type",
-        "cause",
-    ];
     let mut out = Vec::new();
     for key in TELLING {
         match object.get(key) {
