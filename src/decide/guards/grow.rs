@@ -106,7 +106,11 @@ impl<'a> Growth<'a> {
         self.old.same(&old.all, self.new, &new.all)
             || self.grown_container(old, new).is_some_and(|breaks| breaks.is_empty())
             || self.grown_import(old, new)
+<<<<<<< HEAD
             || self.grown_table(old.all.clone(), new.all.clone())
+=======
+            || self.grown_table(&old.all, &new.all, old.all.clone(), new.all.clone())
+>>>>>>> git
     }
 
     /// Breaks inside a container whose head and tail are as they were.
@@ -143,7 +147,11 @@ impl<'a> Growth<'a> {
     /// The new item that stands for an old one: same name, or the same container head; and it is no later old item.
     fn counterpart(&self, old: &Item, new: &Item, later: &[Item]) -> bool {
         let (a, b) = (intro(self.old, &old.all), intro(self.new, &new.all));
+<<<<<<< HEAD
         let alike = a.role == b.role && !a.names.is_empty() && a.names == b.names;
+=======
+        let alike = !a.names.is_empty() && a.names == b.names && (a.role == b.role || b.role == Role::Other);
+>>>>>>> git
         let head = self.grown_container(old, new).is_some();
         (alike || head) && !later.iter().any(|l| self.old.same(&l.all, self.new, &new.all))
     }
@@ -176,6 +184,7 @@ impl<'a> Growth<'a> {
         }
     }
 
+<<<<<<< HEAD
     /// Equal but for further rows in tables.
     fn grown_table(&self, old: Range<usize>, new: Range<usize>) -> bool {
         let (mut o, mut n) = (old.start, new.start);
@@ -195,6 +204,29 @@ impl<'a> Growth<'a> {
             }
         }
         o == old.end && n == new.end
+=======
+    /// Equal but for further rows in tables. `o` and `n` walk a part of the items.
+    fn grown_table(&self, old: &Range<usize>, new: &Range<usize>, o: Range<usize>, n: Range<usize>) -> bool {
+        let (mut i, mut j) = (o.start, n.start);
+        while i < o.end && j < n.end {
+            if !self.old.same_at(i, old, self.new, j, new) {
+                return false;
+            }
+            let (a, b) = (i..self.old.past(i), j..self.new.past(j));
+            (i, j) = (a.end, b.end);
+            if a.len() == 1 || b.len() == 1 {
+                if a.len() != b.len() {
+                    return false;
+                }
+                continue;
+            }
+            let (a, b) = (a.start + 1..a.end - 1, b.start + 1..b.end - 1);
+            if !self.more_rows(a.clone(), b.clone()) && !self.grown_table(old, new, a, b) {
+                return false;
+            }
+        }
+        i == o.end && j == n.end
+>>>>>>> git
     }
 
     /// All old rows in order, and new ones made of the same words.
