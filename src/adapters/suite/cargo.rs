@@ -38,6 +38,8 @@ struct Block {
     summary: Option<(usize, usize, usize)>,
     /// Past its result lines: captured output follows, which may hold anything.
     closing: bool,
+    /// Past the captured output too: the names of the failed tests follow.
+    listing: bool,
 }
 
 pub(super) fn parse(stdout: &[u8], stderr: &[u8], dir: &Path) -> Result<Readout, String> {
@@ -152,7 +154,11 @@ impl Block {
                 return;
             }
         }
+        if self.listing {
+            return;
+        }
         if line == "failures:" {
+            self.listing = self.closing;
             self.closing = true;
         } else if self.closing {
             if let Some(found) = SECTION.captures(line) {

@@ -24,6 +24,8 @@ mod cargo;
 mod command;
 mod report;
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;
 
 pub use command::resolve;
