@@ -46,11 +46,11 @@ fn summary(suite: &Suite) -> Vec<String> {
             TestStatus::Error => "error",
             TestStatus::Skip => "skip",
         };
+        let bad = matches!(result.status, TestStatus::Fail | TestStatus::Error);
         let mark = match (result.by_assertion, result.inside) {
             (true, _) => "!",
-            (false, true) => "",
-            (false, false) if matches!(result.status, TestStatus::Fail | TestStatus::Error) => " outside",
-            (false, false) => "",
+            (false, false) if bad => " outside",
+            (false, true | false) => "",
         };
         format!("{id} {status}{mark}")
     };
