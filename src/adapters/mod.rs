@@ -3,4 +3,9 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
+pub mod git;
+pub mod exec;
+pub mod process;
 pub mod suite;
+pub mod http;
+pub mod github;
