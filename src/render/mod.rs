@@ -1,2 +1,7 @@
-//! All text for people and models is built here and nowhere else. Pure.
+//! All words for people and models. Pure: no clock, file, network or process; text from outside arrives cleaned and
+//! redacted and stands only inside a fence.
+
+pub mod config;
+pub mod fault;
+pub mod page;
 pub mod prompt;

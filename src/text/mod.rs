@@ -4,6 +4,9 @@
 
 pub mod clean;
 pub mod fence;
+pub mod inert;
+pub mod jq;
+pub mod json;
 pub mod redact;
 pub mod signature;
 pub mod strict_json;
