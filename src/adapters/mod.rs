@@ -4,3 +4,7 @@
 
 pub mod clock;
 pub mod github;
+pub mod gate_child;
+pub mod http;
+pub mod exec;
+pub mod process;

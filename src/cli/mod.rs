@@ -1,11 +1,24 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
-use std::{path::PathBuf, process::ExitCode};
+pub mod config;
+pub mod exec;
+pub mod fault;
+pub mod lines;
+pub mod redact;
+pub mod signature;
+
+use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 
-use crate::{adapters::clock::Clock, exit::Exit};
+use crate::{
+    adapters::clock::Clock,
+    config::load::{LoadError, Sources, load},
+    exit::Exit,
+    render,
+    text::Redactor,
+};
 
 /// Looks at your production every fifteen minutes, repairs what broke, proves it, and tells you once.
 #[derive(Debug, Parser)]
@@ -38,7 +51,18 @@ impl Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {}
+enum Verb {
+    /// Print, check or explain the configuration
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
+    /// Becomes a child of tick: session, limits, confinement, then the program
+    #[command(name = "__exec", hide = true)]
+    Exec(exec::ExecArgs),
+    /// Print the signature of each line of standard input
+    Signature(signature::SignatureArgs),
+    /// Print standard input without secrets and personal data
+    Redact(redact::RedactArgs),
+}
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
@@ -51,8 +75,38 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match cli.verb {
-        None => Exit::Config.into(),
-        Some(verb) => match verb {},
+    if let Some(Verb::Exec(args)) = cli.verb {
+        return exec::run(args);
+    }
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let result = run(&cli, &mut out);
+    // What was answered before an error is part of the result.
+    let flushed = out.flush();
+    match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
+        Ok(exit) => exit.into(),
+        Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
+    }
+}
+
+fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let stdin = || std::io::stdin().lock();
+    match &cli.verb {
+        None => bare(&cli.global, out),
+        Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
+        Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
+        Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
+    }
+}
+
+/// `tick` alone.
+fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(global.home.as_deref())?) {
+        Ok(_) => Ok(Exit::Ok),
+        Err(LoadError::Missing { file }) => {
+            out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
+            Ok(Exit::Config)
+        }
+        Err(error) => Err(crate::exit::Fault::from(error).into()),
     }
 }

@@ -1,4 +1,7 @@
-//! Decisions. Pure: no clock, network, file or process; imports `model` and `text` only.
+//! Decisions as values. Pure: no clock, file, network or process; `now` is an argument. Imports `model` and `text`
+//! of ours, nothing else.
 
+pub mod gate;
+pub mod verdict;
 pub mod checks;
 pub mod merge;

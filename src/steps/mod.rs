@@ -1,1 +1,3 @@
 //! steps
+
+pub mod gate;

@@ -4,8 +4,12 @@
 
 pub mod clean;
 pub mod fence;
+pub mod inert;
+pub mod jq;
+pub mod json;
 pub mod redact;
 pub mod signature;
+pub mod strict_json;
 pub mod untrusted;
 
 pub use clean::clean;

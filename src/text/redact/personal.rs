@@ -1,0 +1,289 @@
+//! Personal data: mail addresses, public IP addresses, phone and card numbers. Role mailboxes, private and
+//! documentation addresses stay, since they name machines and not people.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::{Hit, MAIL};
+
+pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
+    mails(text, hits);
+    numbers(text, hits);
+}
+
+const ROLES: [&str; 18] = [
+    "ops",
+    "git",
+    "root",
+    "admin",
+    "support",
+    "info",
+    "noreply",
+    "no-reply",
+    "postmaster",
+    "security",
+    "abuse",
+    "hello",
+    "team",
+    "contact",
+    "bot",
+    "actions",
+    "notifications",
+    "mailer-daemon",
+];
+/// Endings that follow an `@` in texts that are not mail.
+const NOT_DOMAINS: [&str; 14] = [
+    "service", "socket", "timer", "mount", "target", "slice", "scope", "js", "mjs", "ts", "tgz", "json", "git", "lock",
+];
+
+fn mails(text: &str, hits: &mut Vec<Hit>) {
+    let bytes = text.as_bytes();
+    let plain = text.match_indices('@');
+    let escaped = text.match_indices("%40");
+    for (at, sign) in plain.chain(escaped) {
+        let local = bytes[..at].iter().rev().take(64).take_while(|b| is_local(**b)).count();
+        let start = at - local;
+        let after = at + sign.len();
+        let length = bytes[after..]
+            .iter()
+            .take(253)
+            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-' || **b == b'.')
+            .count();
+        let domain = text[after..after + length].trim_end_matches(['.', '-']);
+        let name = text[start..at].trim_start_matches(['.', '-', '+', '\'', '%']);
+        if !name.is_empty() && is_domain(domain) && !is_role(name) && !text[..start].ends_with("//") {
+            hits.push(Hit {
+                start: at - name.len(),
+                end: after + domain.len(),
+                kind: MAIL,
+            });
+        }
+    }
+}
+
+fn is_local(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"._%+-'".contains(&b)
+}
+
+fn is_role(name: &str) -> bool {
+    ROLES.iter().any(|role| name.eq_ignore_ascii_case(role))
+}
+
+fn is_domain(domain: &str) -> bool {
+    let Some((rest, ending)) = domain.rsplit_once('.') else {
+        return false;
+    };
+    let alphabetic = (2..=24).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphabetic());
+    let labels = rest
+        .split('.')
+        .all(|label| !label.is_empty() && !label.starts_with('-'));
+    alphabetic && labels && !NOT_DOMAINS.contains(&ending)
+}
+
+/// Everything that begins with a digit, `+` or a colon: one look at each run of such characters.
+fn numbers(text: &str, hits: &mut Vec<Hit>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        // The whole token that the digit stands in decides; part of a word is no number.
+        let mut start = at;
+        let end = run(bytes, at, |b| b.is_ascii_hexdigit() || matches!(b, b'.' | b':'));
+        while start > 0 && (bytes[start - 1].is_ascii_hexdigit() || bytes[start - 1] == b':') && at - start < 4 {
+            start -= 1;
+        }
+        let before = start.checked_sub(1).map_or(b' ', |at| bytes[at]);
+        let after = bytes.get(end).copied().unwrap_or(b' ');
+        let next = if joined(before) {
+            None
+        } else {
+            address(text, start, end, after)
+                .or_else(|| card(bytes, at, before))
+                .or_else(|| phone(bytes, at, before))
+        };
+        match next {
+            Some(hit) => {
+                at = hit.end;
+                hits.push(hit);
+            }
+            None => at = run(bytes, at, |b| b.is_ascii_alphanumeric()).max(at + 1),
+        }
+    }
+}
+
+fn joined(before: u8) -> bool {
+    before.is_ascii_alphanumeric() || matches!(before, b'_' | b'.' | b'-')
+}
+
+fn run(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+    from + bytes[from..].iter().take(64).take_while(|b| wanted(**b)).count()
+}
+
+fn address(text: &str, start: usize, end: usize, after: u8) -> Option<Hit> {
+    if after.is_ascii_alphanumeric() || after == b'_' || after == b'-' {
+        return None;
+    }
+    let token = text.get(start..end)?.trim_end_matches(['.', ':']);
+    if token.matches(':').count() >= 2 {
+        let address: Ipv6Addr = token.parse().ok()?;
+        let first = address.segments()[0];
+        let public = (0x2000..0x4000).contains(&first) && address.segments()[..2] != [0x2001, 0xdb8];
+        return public.then_some(Hit {
+            start,
+            end: start + token.len(),
+            kind: "ip",
+        });
+    }
+    let host = token.split(':').next().unwrap_or_default();
+    let address: Ipv4Addr = host.parse().ok()?;
+    is_public(address).then_some(Hit {
+        start,
+        end: start + host.len(),
+        kind: "ip",
+    })
+}
+
+fn is_public(address: Ipv4Addr) -> bool {
+    let [a, b, ..] = address.octets();
+    let shared = a == 100 && (64..128).contains(&b);
+    let special =
+        address.is_private() || address.is_loopback() || address.is_link_local() || address.is_documentation();
+    // Small first numbers are versions far more often than addresses.
+    !(shared || special || a < 11 || a >= 224)
+}
+
+/// 13 to 19 digits, grouped or not, with an issuer's first digits and a right check digit.
+fn card(bytes: &[u8], start: usize, before: u8) -> Option<Hit> {
+    if before == b'+' || before == b'/' {
+        return None;
+    }
+    let end = run(bytes, start, |b| b.is_ascii_digit() || b == b' ' || b == b'-');
+    let digits: Vec<u8> = bytes[start..end]
+        .iter()
+        .filter(|b| b.is_ascii_digit())
+        .map(|b| b - b'0')
+        .collect();
+    let last = bytes[start..end].iter().rposition(u8::is_ascii_digit)? + start + 1;
+    let groups = bytes[start..last].split(|b| !b.is_ascii_digit()).map(<[u8]>::len);
+    let grouped = last - start == digits.len()
+        || groups.clone().all(|n| (4..=6).contains(&n))
+        || groups.clone().last() == Some(3);
+    let number = digits.iter().take(4).fold(0_u32, |n, d| n * 10 + u32::from(*d));
+    let issuer = match digits.len() {
+        13 | 19 => number / 1000 == 4,
+        14 => matches!(number / 100, 30 | 36 | 38),
+        15 => matches!(number / 100, 34 | 37),
+        16 => {
+            number / 1000 == 4
+                || (51..=55).contains(&(number / 100))
+                || (2221..=2720).contains(&number)
+                || number == 6011
+                || number / 100 == 65
+                || number / 100 == 35
+        }
+        _ => false,
+    };
+    let ends = !bytes.get(last).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'.');
+    (issuer && grouped && ends && luhn(&digits)).then_some(Hit {
+        start,
+        end: last,
+        kind: "card",
+    })
+}
+
+fn luhn(digits: &[u8]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(n, d)| {
+            let d = u32::from(*d);
+            match (n % 2, d * 2) {
+                (0, _) => d,
+                (_, twice) if twice > 9 => twice - 9,
+                (_, twice) => twice,
+            }
+        })
+        .sum();
+    sum % 10 == 0
+}
+
+/// International form only: `+`, country, 8 to 15 digits.
+fn phone(bytes: &[u8], start: usize, before: u8) -> Option<Hit> {
+    let two_before = start.checked_sub(2).map_or(b' ', |at| bytes[at]);
+    if before != b'+' || joined(two_before) || matches!(two_before, b')' | b']') || bytes[start] == b'0' {
+        return None;
+    }
+    let end = run(bytes, start, |b| {
+        b.is_ascii_digit() || matches!(b, b' ' | b'-' | b'(' | b')' | b'.')
+    });
+    let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
+    let last = bytes[start..end].iter().rposition(u8::is_ascii_digit)? + start + 1;
+    let word = bytes.get(last).is_some_and(u8::is_ascii_alphanumeric);
+    ((8..=15).contains(&digits) && !word).then_some(Hit {
+        start: start - 1,
+        end: last,
+        kind: "phone",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::Redactor;
+
+    fn redact(text: &str) -> String {
+        Redactor::default().redact(text)
+    }
+
+    #[test]
+    fn personal_data_goes() {
+        for (text, want) in [
+            ("mail to jane.doe+x@corp.example.org, ok", "mail to [redacted:mail], ok"),
+            ("/u?email=jane%40corp.example.org&x=1", "/u?email=[redacted:mail]&x=1"),
+            ("from 93.184.216.34:443 refused", "from [redacted:ip]:443 refused"),
+            ("peer 2a00:1450:4001::200e.", "peer [redacted:ip]."),
+            ("call +49 170 1234567 now", "call [redacted:phone] now"),
+            ("phone=+14155550123", "phone=[redacted:phone]"),
+            ("card 4111 1111 1111 1111 declined", "card [redacted:card] declined"),
+            ("pan=4111111111111111", "pan=[redacted:card]"),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+    }
+
+    #[test]
+    fn machines_and_numbers_stay() {
+        for text in [
+            "contact ops@example.invalid",
+            "git@github.com:example/repo.git",
+            "installing @scope/pkg@2.0.1",
+            "x@host",
+            "10.0.0.7 192.168.1.1 127.0.0.1:3000 203.0.113.9 198.51.100.4",
+            "peer 2001:db8::8a2e:370:7334",
+            "v1.2.3.4",
+            "Chrome/120.0.6099.71",
+            "user@1000.service",
+            "ts=1767520800123456789",
+            "id=911710876610414611",
+            "02:42:ac:11:00:02",
+            "12:30:45.123",
+            "2026-01-04T10:00:01+02:00",
+            "4111111111111112",
+            "main.go:63 +0x742",
+            "std::fe::bad",
+            "1 + 2000000000 rows",
+            "listen :::44347",
+        ] {
+            assert_eq!(redact(text), text);
+        }
+    }
+
+    #[test]
+    fn hostile_repetition_is_linear() {
+        for piece in ["a@", "1:", "4111 ", "+1", "1.1.1.", "f:"] {
+            assert!(!redact(&piece.repeat(60_000)).is_empty());
+        }
+    }
+}
