@@ -4,6 +4,9 @@
 
 pub mod agents;
 pub mod clock;
+pub mod github;
+pub mod gate_child;
+pub mod http;
 pub mod exec;
 pub mod gate_child;
 pub mod git;

@@ -14,3 +14,5 @@ pub mod next;
 pub mod observation;
 pub mod proof;
 pub mod verdict;
+pub mod checks;
+pub mod merge;

@@ -14,3 +14,5 @@ pub mod prompt;
 pub mod story;
 pub mod incidents;
 pub mod status;
+pub mod comment;
+pub mod inert;

@@ -150,7 +150,7 @@ pub fn squash_message(incident: &IncidentId, head: &Sha, attempt: u32) -> String
 pub fn pr_body(words: &PrWords<'_>) -> String {
     let mut page = Page::new(&Marker::fix(words.incident, words.head));
     if let Next::NeedsPerson { why, question: _ } = words.next {
-        page.add(format!("**Needs you: {}**", super::inert::words(why)));
+        page.add(format!("**Needs you: {}.**", super::inert::words(why)));
     }
     page.add(broke(words));
     page.add(change(words));
@@ -289,6 +289,7 @@ fn folded(page: &mut Page, words: &PrWords<'_>) {
     }
     let samples: Vec<String> = words.broke.samples.iter().take(2).map(|s| block(s, 3_000)).collect();
     page.fold("Error, redacted", &samples);
+    page.fold("What was refused", &refused(words.tried));
     if let Some(proof) = words.proof.filter(|p| !p.red.is_empty()) {
         page.fold("Message of the red run", &[block(&untrusted(&proof.red), 2_000)]);
     }
@@ -301,6 +302,17 @@ fn folded(page: &mut Page, words: &PrWords<'_>) {
     if let Some(said) = words.said {
         page.fold("What the agent said (not evidence)", &[block(said, 4_000)]);
     }
+}
+
+/// What stood there and what would have stood there, for each refusal that has lines to show.
+fn refused(tried: &[Tried<'_>]) -> Vec<String> {
+    let shown = tried.iter().filter_map(|t| t.finding).filter(|f| !(f.was.is_empty() && f.is.is_empty()));
+    let lines = shown.take(LISTED).map(|f| {
+        let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
+        format!("{}{line}\n  was  {}\n  is   {}", f.path, f.was, f.is)
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    if text.is_empty() { Vec::new() } else { vec![block(&untrusted(&text), 3_000)] }
 }
 
 /// Stored texts are redacted already; this only types them as hostile.

@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -147,7 +149,67 @@ const ASKS: Next<'static> = Next::NeedsPerson {
 #[test]
 fn an_active_body() {
     let body = with(&parts(), Readers::Team, MERGES, true, pr_body);
-    insta::assert_snapshot!(body, @"");
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this changes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
+    |---|---|---|
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | all tests | 30 pass | 31 pass, 1 skipped |
+    | guards (size, tests, paths, secrets) | – | accept, 0 findings |
+    | audit by `codex`; the author was `claude` | – | approve |
+
+    **Not proven.** Whether stored orders are right.
+
+    To repeat it: `python3 -m unittest`.
+
+    **Tried before.**
+
+    - attempt 1: the patch changes an existing test, `fixer-touched-tests` `tests/test_discount.py:22`
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>Message of the red run</summary>
+
+    ```text
+    AssertionError: 500 != 200
+    ```
+
+    </details>
+
+    <details><summary>What the auditor said (not evidence)</summary>
+
+    ```text
+    small and to the point
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **What happens next.** When the checks are green, tick squash-merges exactly `5555555`, watches the release for at least an hour, and takes it back if errors rise.
+    To stop it, close this pull request, push to the branch, or add the label `tick:stop`. Closing is a no: this cause gets no second pull request until `tick retry c4d81e6fc4d81e6f-1`.
+
+    Tests and agent ran sandboxed.
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
 }
 
 #[test]
@@ -164,13 +226,115 @@ fn a_body_that_needs_a_person() {
         why: "listed as sensitive".to_owned(),
     }];
     let body = with(&p, Readers::Team, ASKS, true, pr_body);
-    insta::assert_snapshot!(body, @"");
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **Needs you: it touches a sensitive path.**
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this proposes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
+    |---|---|---|
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | all tests | 30 pass | 31 pass, 1 skipped |
+    | guards (size, tests, paths, secrets) | – | needs a person, 1 finding |
+    | audit by `codex`; the author was `claude` | – | approve |
+
+    **What the guards saw.**
+
+    - `sensitive-path` `shop/payments/refund.py`: listed as sensitive
+
+    **Not proven.** Whether stored orders are right.
+
+    To repeat it: `python3 -m unittest`.
+
+    **The decision that is yours.** Is an empty order allowed at all?
+
+    **Tried before.**
+
+    - attempt 1: the patch changes an existing test, `fixer-touched-tests` `tests/test_discount.py:22`
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>Message of the red run</summary>
+
+    ```text
+    AssertionError: 500 != 200
+    ```
+
+    </details>
+
+    <details><summary>What the auditor said (not evidence)</summary>
+
+    ```text
+    small and to the point
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
+
+    Tests and agent ran sandboxed.
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
 }
 
 #[test]
 fn a_body_after_the_last_attempt_tells_the_attempts() {
     let body = with(&parts(), Readers::Team, ASKS, false, pr_body);
-    insta::assert_snapshot!(body, @"");
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **Needs you: it touches a sensitive path.**
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this proposes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | attempt | what became of it | where |
+    |---|---|---|
+    | 1 | the patch changes an existing test | `fixer-touched-tests` `tests/test_discount.py:22` |
+
+    **The decision that is yours.** Is an empty order allowed at all?
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
+
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
 }
 
 #[test]
@@ -195,7 +359,19 @@ fn a_revert_body() {
         merges: true,
     };
     assert_eq!(revert_title(&revert), "revert: 2222222 (#2) made it worse");
-    insta::assert_snapshot!(revert_body(&revert), @"");
+    insta::assert_snapshot!(revert_body(&revert), @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=7777777777777777777777777777777777777777 reverts=2222222222222222222222222222222222222222 -->
+
+    **What this takes back.** `2222222` of #2, merged by tick for incident `c4d81e6fc4d81e6f-1`.
+
+    **Why.** 2 probes are down that were up before the merge.
+
+    **Evidence.** The tree is exactly the one from before that merge.
+
+    **What happens next.** When the checks are green it is squash-merged. tick does not try to repair this cause again by itself; it is yours now.
+
+    Made by tick, an unattended maintainer; no agent took part.
+    "#);
 }
 
 #[test]
@@ -232,17 +408,22 @@ fn a_title_is_made_of_names_only() {
 #[test]
 fn strangers_see_nothing_from_production() {
     let canary = "CANARY7";
-    let mut p = filled(canary);
-    p.change.paths = vec!["shop/discount.py".to_owned()];
-    p.proof.witness_ids = vec!["test_x".to_owned()];
     for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
-        // Only what a production signal or an agent's story carries; the rest is our evidence.
-        let mut q = filled(canary);
+        // What a production signal or an agent's story carries; the rest is our own evidence.
+        let hostile = filled(canary);
+        let red = hostile.proof.red;
+        let reasons = hostile.audit.reasons;
         let ours = parts();
-        (q.change, q.finding, q.why) = (p.change.clone(), ours.finding, ours.why);
-        (q.author, q.audit.agent, q.asks, q.ignored) = (ours.author, ours.audit.agent, vec![], vec![]);
-        let red = q.proof.red.clone();
-        q.proof = Proof { red, ..ours.proof };
+        let q = Parts {
+            culprit: hostile.culprit,
+            error: hostile.error,
+            place: hostile.place,
+            samples: hostile.samples,
+            said: hostile.said,
+            proof: Proof { red, ..ours.proof },
+            audit: Audit { reasons, ..ours.audit },
+            ..ours
+        };
         let (title, body) = with(&q, Readers::Strangers, next, proven, |w| (pr_title(w), pr_body(w)));
         assert!(!body.contains(canary) && !title.contains(canary), "{title}\n{body}");
         assert!(body.contains("1,437 times"), "counts stay");
@@ -284,6 +465,7 @@ fn filled(text: &str) -> Parts {
     p.said = raw(&text());
     p.change.paths = vec![text(), text()];
     (p.finding.path, p.finding.rule, p.finding.why) = (text(), text(), text());
+    (p.finding.was, p.finding.is) = (text(), text());
     p.change.findings = vec![p.finding.clone()];
     (p.proof.red, p.proof.sandbox) = (text(), text());
     p.proof.witness_ids = vec![text()];
@@ -320,6 +502,8 @@ fn assert_inert(body: &str) {
     }
 }
 
+static REFERENCE: LazyLock<regex::Regex> = LazyLock::new(|| regex::Regex::new(r"#\d|\bgh-\d").unwrap());
+
 /// Plain text in which a host finds nothing to link.
 fn assert_quiet(text: &str, body: &str) {
     let low = text.to_ascii_lowercase();
@@ -327,7 +511,7 @@ fn assert_quiet(text: &str, body: &str) {
         || low.contains("://")
         || low.contains("www.")
         || low.contains("[skip")
-        || regex::Regex::new(r"#\d|\bgh-\d").unwrap().is_match(&low);
+        || REFERENCE.is_match(&low);
     assert!(!alive, "{text:?} is alive in:\n{body}");
 }
 
