@@ -4,9 +4,6 @@
 
 pub mod agents;
 pub mod clock;
-pub mod github;
-pub mod gate_child;
-pub mod http;
 pub mod exec;
 pub mod gate_child;
 pub mod git;

@@ -7,6 +7,7 @@ pub mod exec;
 pub mod fault;
 pub mod gate;
 pub mod lines;
+mod recorded_agent;
 pub mod redact;
 pub mod signature;
 pub mod tick;
@@ -73,6 +74,9 @@ enum Verb {
     /// Runs an edited gate under limits
     #[command(name = "__gate", hide = true)]
     GateChild,
+    /// Plays a recording as a `command` agent
+    #[command(name = "__recorded-agent", hide = true)]
+    RecordedAgent { script: PathBuf },
     /// Answers on loopback for benches
     #[command(name = "__bench-server", hide = true)]
     BenchServer(bench_server::BenchServerArgs),
@@ -96,8 +100,10 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    if let Some(Verb::Exec(args)) = cli.verb {
-        return exec::run(args);
+    match cli.verb {
+        Some(Verb::Exec(args)) => return exec::run(args),
+        Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
+        _ => {}
     }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let result = run(&cli, &mut out);
@@ -114,7 +120,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     match &cli.verb {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
         Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
         Some(Verb::GateChild) => gate::child(stdin(), out),

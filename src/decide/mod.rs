@@ -14,5 +14,3 @@ pub mod next;
 pub mod observation;
 pub mod proof;
 pub mod verdict;
-pub mod checks;
-pub mod merge;

@@ -5,12 +5,8 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::page::{Page, count};
 use crate::{
-<<<<<<< HEAD
-    model::{IncidentId, PullNumber, Sha, report::Status},
-=======
     decide::facts::Status,
     model::{IncidentId, PullNumber, Sha},
->>>>>>> base
     text::{Untrusted, fence::code_block},
 };
 

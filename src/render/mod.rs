@@ -4,6 +4,7 @@
 pub mod comment;
 pub mod config;
 pub mod fault;
+pub mod incidents;
 pub mod inert;
 pub mod mail;
 pub mod note;
@@ -11,8 +12,5 @@ pub mod page;
 pub mod plan;
 pub mod pr;
 pub mod prompt;
-pub mod story;
-pub mod incidents;
 pub mod status;
-pub mod comment;
-pub mod inert;
+pub mod story;

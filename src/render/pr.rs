@@ -306,13 +306,20 @@ fn folded(page: &mut Page, words: &PrWords<'_>) {
 
 /// What stood there and what would have stood there, for each refusal that has lines to show.
 fn refused(tried: &[Tried<'_>]) -> Vec<String> {
-    let shown = tried.iter().filter_map(|t| t.finding).filter(|f| !(f.was.is_empty() && f.is.is_empty()));
+    let shown = tried
+        .iter()
+        .filter_map(|t| t.finding)
+        .filter(|f| !(f.was.is_empty() && f.is.is_empty()));
     let lines = shown.take(LISTED).map(|f| {
         let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
         format!("{}{line}\n  was  {}\n  is   {}", f.path, f.was, f.is)
     });
     let text = lines.collect::<Vec<_>>().join("\n");
-    if text.is_empty() { Vec::new() } else { vec![block(&untrusted(&text), 3_000)] }
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        vec![block(&untrusted(&text), 3_000)]
+    }
 }
 
 /// Stored texts are redacted already; this only types them as hostile.

@@ -106,11 +106,7 @@ impl<'a> Growth<'a> {
         self.old.same(&old.all, self.new, &new.all)
             || self.grown_container(old, new).is_some_and(|breaks| breaks.is_empty())
             || self.grown_import(old, new)
-<<<<<<< HEAD
-            || self.grown_table(old.all.clone(), new.all.clone())
-=======
             || self.grown_table(&old.all, &new.all, old.all.clone(), new.all.clone())
->>>>>>> git
     }
 
     /// Breaks inside a container whose head and tail are as they were.
@@ -147,11 +143,7 @@ impl<'a> Growth<'a> {
     /// The new item that stands for an old one: same name, or the same container head; and it is no later old item.
     fn counterpart(&self, old: &Item, new: &Item, later: &[Item]) -> bool {
         let (a, b) = (intro(self.old, &old.all), intro(self.new, &new.all));
-<<<<<<< HEAD
-        let alike = a.role == b.role && !a.names.is_empty() && a.names == b.names;
-=======
         let alike = !a.names.is_empty() && a.names == b.names && (a.role == b.role || b.role == Role::Other);
->>>>>>> git
         let head = self.grown_container(old, new).is_some();
         (alike || head) && !later.iter().any(|l| self.old.same(&l.all, self.new, &new.all))
     }
@@ -184,27 +176,6 @@ impl<'a> Growth<'a> {
         }
     }
 
-<<<<<<< HEAD
-    /// Equal but for further rows in tables.
-    fn grown_table(&self, old: Range<usize>, new: Range<usize>) -> bool {
-        let (mut o, mut n) = (old.start, new.start);
-        while o < old.end && n < new.end {
-            let (a, b) = (o..self.old.past(o), n..self.new.past(n));
-            (o, n) = (a.end, b.end);
-            if self.old.same(&a, self.new, &b) {
-                continue;
-            }
-            let groups = a.len() > 1 && b.len() > 1 && self.old.tokens[a.start].same(&self.new.tokens[b.start]);
-            if !groups {
-                return false;
-            }
-            let (a, b) = (a.start + 1..a.end - 1, b.start + 1..b.end - 1);
-            if !self.more_rows(a.clone(), b.clone()) && !self.grown_table(a, b) {
-                return false;
-            }
-        }
-        o == old.end && n == new.end
-=======
     /// Equal but for further rows in tables. `o` and `n` walk a part of the items.
     fn grown_table(&self, old: &Range<usize>, new: &Range<usize>, o: Range<usize>, n: Range<usize>) -> bool {
         let (mut i, mut j) = (o.start, n.start);
@@ -226,7 +197,6 @@ impl<'a> Growth<'a> {
             }
         }
         i == o.end && j == n.end
->>>>>>> git
     }
 
     /// All old rows in order, and new ones made of the same words.

@@ -45,13 +45,6 @@ impl<'a> Source<'a> {
 
     pub(super) fn same(&self, range: &Range<usize>, other: &Source<'_>, range2: &Range<usize>) -> bool {
         range.len() == range2.len()
-<<<<<<< HEAD
-            && range.clone().zip(range2.clone()).all(|(a, b)| {
-                let (x, y) = (&self.tokens[a], &other.tokens[b]);
-                x.same(y)
-                    && (self.language != Language::Python || self.line_shape(a, range) == other.line_shape(b, range2))
-            })
-=======
             && range
                 .clone()
                 .zip(range2.clone())
@@ -69,7 +62,6 @@ impl<'a> Source<'a> {
     ) -> bool {
         self.tokens[a].same(&other.tokens[b])
             && (self.language != Language::Python || self.line_shape(a, item) == other.line_shape(b, item2))
->>>>>>> git
     }
 
     /// In Python a line's beginning and depth matter, except inside brackets. Depth counts from the item.
@@ -183,19 +175,11 @@ impl<'a> Source<'a> {
             i = self.past(i);
             let done = i >= range.end
                 || match self.language {
-<<<<<<< HEAD
-                    Language::Rust => self.rust_ends(start, last, i),
-                    Language::Go => self.tokens[last].is(";") || (self.tokens[i].first && self.go_ends(last, i)),
-                    Language::Script | Language::Python => {
-                        self.tokens[last].is(";") && !self.tokens[i].is(";")
-                            || (self.tokens[i].first && self.script_ends(last, i))
-=======
                     Language::Rust => self.inner_attribute(start, last) || self.rust_ends(start, last, i),
                     Language::Go => self.tokens[last].is(";") || (self.tokens[i].first && self.go_ends(last, i)),
                     Language::Script | Language::Python => {
                         self.tokens[last].is(";") && !self.tokens[i].is(";")
                             || (self.tokens[i].first && self.script_ends(i))
->>>>>>> git
                     }
                 };
             if done {
@@ -210,14 +194,11 @@ impl<'a> Source<'a> {
         items
     }
 
-<<<<<<< HEAD
-=======
     /// `#![…]` is of the whole file, not of the item behind it.
     fn inner_attribute(&self, start: usize, last: usize) -> bool {
         last == start + 2 && self.tokens[start].is("#") && self.tokens[start + 1].is("!")
     }
 
->>>>>>> git
     fn rust_ends(&self, start: usize, last: usize, next: usize) -> bool {
         if self.tokens[last].is(";") {
             return true;
@@ -256,11 +237,7 @@ impl<'a> Source<'a> {
         }
     }
 
-<<<<<<< HEAD
-    fn script_ends(&self, last: usize, next: usize) -> bool {
-=======
     fn script_ends(&self, next: usize) -> bool {
->>>>>>> git
         let closed = &self.tokens[next - 1];
         let open_end = match closed.class {
             Class::Mark => !matches!(closed.text, ")" | "]" | "}" | ";" | "++" | "--"),
@@ -277,10 +254,6 @@ impl<'a> Source<'a> {
             Class::Word => ["else", "catch", "finally", "instanceof", "in", "of", "as", "from"].contains(&next.text),
             Class::Text | Class::Pragma => false,
         };
-<<<<<<< HEAD
-        let _ = last;
-=======
->>>>>>> git
         !open_end && !goes_on
     }
 

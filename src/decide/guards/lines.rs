@@ -8,14 +8,8 @@ use super::FileChange;
 const COMPARE: usize = 4_000;
 
 pub(super) struct Lines<'a> {
-<<<<<<< HEAD
-    pub(super) old: Vec<&'a str>,
-    pub(super) new: Vec<&'a str>,
-    pub(super) ops: Vec<DiffOp>,
-=======
     new: Vec<&'a str>,
     ops: Vec<DiffOp>,
->>>>>>> git
 }
 
 impl<'a> Lines<'a> {
@@ -29,11 +23,7 @@ impl<'a> Lines<'a> {
         };
         let (old, new) = (text(&change.old), text(&change.new));
         let ops = diff(&old, &new);
-<<<<<<< HEAD
-        Self { old, new, ops }
-=======
         Self { new, ops }
->>>>>>> git
     }
 
     pub(super) fn added(&self) -> impl Iterator<Item = (u32, &'a str)> {

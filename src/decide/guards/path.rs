@@ -177,10 +177,6 @@ impl PathSet {
         Self::new(SENSITIVE.iter().copied().chain(extra))
     }
 
-<<<<<<< HEAD
-    /// The first pattern that a normalised path matches.
-    pub fn hit(&self, normal: &str) -> Option<&str> {
-=======
     /// Whether a normalised path matches any pattern.
     pub fn matches(&self, normal: &str) -> bool {
         self.set.is_match(normal)
@@ -191,7 +187,6 @@ impl PathSet {
         if !self.matches(normal) {
             return None;
         }
->>>>>>> git
         self.set.matches(normal).first().map(|i| self.patterns[*i].as_str())
     }
 }

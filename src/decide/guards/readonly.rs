@@ -167,14 +167,11 @@ fn lines_of(source: &Source<'_>, range: &Range<usize>) -> Vec<Line> {
             _ => out.push((token.line, token.text.to_owned())),
         }
     }
-<<<<<<< HEAD
-=======
     // A comma behind the last row of a table comes and goes with the next row.
     for (_, text) in &mut out {
         let end = text.trim_end_matches([',', ' ']).len();
         text.truncate(end);
     }
->>>>>>> git
     out
 }
 

@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! The other rules by cases, random spellings of sensitive paths, and plain diffs that must pass.
 
 use super::{FileChange, GuardPolicy, Kinds, SENSITIVE, Side, judge, normal, split};
@@ -424,4 +421,3 @@ fn a_diff_is_split_into_tests_and_source() {
         "{middle}"
     );
 }
->>>>>>> git

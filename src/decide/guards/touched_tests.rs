@@ -1,6 +1,3 @@
-<<<<<<< HEAD
-
-=======
 //! `fixer-touched-tests` by cases: each refusal beside the look-alike that passes.
 
 use super::{FileChange, GuardPolicy, Side, judge};
@@ -632,4 +629,3 @@ fn runner_ci_and_manifests() {
     );
     passes("pyproject.toml", project, &project.replace("\"a\"", "\"b\""));
 }
->>>>>>> git
