@@ -7,8 +7,10 @@ pub mod exec;
 pub mod fault;
 pub mod gate;
 pub mod lines;
+mod recorded_agent;
 pub mod redact;
 pub mod signature;
+pub mod tick;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -32,6 +34,8 @@ use crate::{
 struct Cli {
     #[command(flatten)]
     global: Global,
+    #[command(flatten)]
+    tick: tick::TickArgs,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -58,6 +62,8 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Repair what is due, without a look
+    Repair(tick::RepairArgs),
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -68,6 +74,9 @@ enum Verb {
     /// Runs an edited gate under limits
     #[command(name = "__gate", hide = true)]
     GateChild,
+    /// Plays a recording as a `command` agent
+    #[command(name = "__recorded-agent", hide = true)]
+    RecordedAgent { script: PathBuf },
     /// Answers on loopback for benches
     #[command(name = "__bench-server", hide = true)]
     BenchServer(bench_server::BenchServerArgs),
@@ -91,8 +100,10 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    if let Some(Verb::Exec(args)) = cli.verb {
-        return exec::run(args);
+    match cli.verb {
+        Some(Verb::Exec(args)) => return exec::run(args),
+        Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
+        _ => {}
     }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let result = run(&cli, &mut out);
@@ -107,8 +118,9 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
     match &cli.verb {
-        None => bare(&cli.global, out),
-        Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        None => bare(cli, out),
+        Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
         Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
         Some(Verb::GateChild) => gate::child(stdin(), out),
@@ -134,10 +146,10 @@ fn configured(global: &Global) -> anyhow::Result<Config> {
     loaded.map_err(|error| crate::exit::Fault::from(error).into())
 }
 
-/// `tick` alone.
-fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    match load(Sources::of_process(global.home.as_deref())?) {
-        Ok(_) => Ok(Exit::Ok),
+/// `tick` without a verb.
+fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(cli.global.home.as_deref())?) {
+        Ok(config) => tick::run(&cli.tick, &cli.global, config, out),
         Err(LoadError::Missing { file }) => {
             out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
             Ok(Exit::Config)
