@@ -4,9 +4,9 @@
 
 pub mod agents;
 pub mod clock;
-pub mod git;
 pub mod exec;
+pub mod git;
+pub mod github;
+pub mod http;
 pub mod process;
 pub mod suite;
-pub mod http;
-pub mod github;

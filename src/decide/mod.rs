@@ -10,5 +10,5 @@ pub mod facts;
 pub mod merge;
 pub mod next;
 pub mod observation;
-pub mod verdict;
 pub mod proof;
+pub mod verdict;

@@ -36,7 +36,14 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    pub fn new(config: Config, clock: Clock, redactor: Redactor, tick: TickId, store: Store, crash: CrashPoints) -> Self {
+    pub fn new(
+        config: Config,
+        clock: Clock,
+        redactor: Redactor,
+        tick: TickId,
+        store: Store,
+        crash: CrashPoints,
+    ) -> Self {
         Self {
             config,
             clock,
