@@ -5,8 +5,10 @@
 pub mod agents;
 pub mod clock;
 pub mod exec;
+pub mod gate_child;
 pub mod git;
 pub mod github;
 pub mod http;
+pub mod mail;
 pub mod process;
 pub mod suite;
