@@ -91,6 +91,9 @@ pub struct SuiteOptions {
     pub only: Option<Only>,
     /// Directories in which programs are looked up; also the children's PATH.
     pub path: Vec<PathBuf>,
+    /// The base's tree: a command that names a program within the tree (`.venv/bin/python`) is run only where that
+    /// path leads to the same thing as there.
+    pub reference: Option<PathBuf>,
     /// Variables that tool chains need, such as `RUSTUP_HOME`; never a secret.
     pub toolchain_env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
