@@ -86,7 +86,12 @@ pub enum Phase {
 }
 
 impl Phase {
-    pub const ALL: [Self; 4] = [Self::BeforeIntent, Self::AfterIntent, Self::AfterEffect, Self::AfterRecord];
+    pub const ALL: [Self; 4] = [
+        Self::BeforeIntent,
+        Self::AfterIntent,
+        Self::AfterEffect,
+        Self::AfterRecord,
+    ];
 
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +126,11 @@ impl CrashPoints {
     }
 
     fn at(&self, key: &str, phase: Phase) {
-        if self.0.iter().any(|(prefix, p)| *p == phase && key.starts_with(prefix.as_str())) {
+        if self
+            .0
+            .iter()
+            .any(|(prefix, p)| *p == phase && key.starts_with(prefix.as_str()))
+        {
             let me = rustix::process::getpid();
             // Ends this process without any clean-up, which is the point; a failure would let the test fail.
             let _sent = rustix::process::kill_process(me, rustix::process::Signal::KILL);
@@ -195,7 +204,11 @@ fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> 
 
 fn digest_of(args: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(args)?;
-    Ok(Sha256::digest(&bytes).iter().take(8).map(|b| format!("{b:02x}")).collect())
+    Ok(Sha256::digest(&bytes)
+        .iter()
+        .take(8)
+        .map(|b| format!("{b:02x}"))
+        .collect())
 }
 
 #[cfg(test)]
