@@ -47,6 +47,7 @@ pub struct Proven {
     pub runs: Runs,
 }
 
+/// Fails with [`suite::NotRun`] when the tests were stopped: then there is no grade, and nothing to record.
 pub async fn prove(
     runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
     trees: &ProofTrees,
@@ -68,10 +69,10 @@ pub async fn prove(
             Run::Base | Run::Red | Run::Head | Run::Alone => request.work.as_deref(),
         };
         let suite = match work {
-            None => suite::run_suite(runner, tree, &commands, &options).await,
+            None => suite::run_suite(runner, tree, &commands, &options).await?,
             Some(work) => {
                 let run = async |dir: &Path| suite::run_suite(runner, dir, &commands, &options).await;
-                with_tree_at(work, tree, run).await?
+                with_tree_at(work, tree, run).await??
             }
         };
         match run {

@@ -332,6 +332,24 @@ async fn every_tree_but_the_second_head_is_seen_at_one_path() {
 }
 
 #[tokio::test]
+async fn a_stop_gives_no_grade() {
+    let tests = [("tests/test_new.py", "")];
+    let Bench { dir, trees, request } = shop(&tests).lay();
+    let runs = RefCell::new(0);
+    let stopped_at_red = async |child: SuiteChild| {
+        *runs.borrow_mut() += 1;
+        let second = *runs.borrow() == 2;
+        SuiteOutput {
+            not_run: second,
+            ..plain(child).await
+        }
+    };
+    let error = prove(&stopped_at_red, &trees, request).await.err().unwrap();
+    assert!(error.is::<suite::NotRun>(), "{error}");
+    assert!(trees.red.exists() && !dir.path().join("work").exists());
+}
+
+#[tokio::test]
 async fn a_tree_returns_also_from_an_ended_run() {
     let dir = tempfile::tempdir().unwrap();
     let (work, tree) = (dir.path().join("work"), dir.path().join("tree"));
