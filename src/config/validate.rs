@@ -84,6 +84,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         github,
         secrets: Secrets::default(),
         allow_private_hosts: root.network.allow_private_hosts.clone(),
+        toolchain_env: Vec::new(),
         digests: BTreeMap::new(),
         path: checks.path.clone(),
         warnings: Vec::new(),

@@ -7,6 +7,8 @@ pub mod budget;
 pub mod checks;
 pub mod dedup;
 pub mod facts;
+pub mod gate;
+pub mod guards;
 pub mod merge;
 pub mod next;
 pub mod observation;

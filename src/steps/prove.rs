@@ -150,3 +150,6 @@ impl Drop for Placed<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ mod incidents;
 mod ledger;
 pub mod locks;
 mod schema;
+pub mod snapshots;
 mod spend;
 
 use std::path::{Path, PathBuf};

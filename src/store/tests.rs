@@ -27,6 +27,7 @@ fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         sig: sig.clone(),
         repo: Slot::parse("api").unwrap(),
         target: "api".to_owned(),
+        source: "exceptions".to_owned(),
         template: "ZeroDivisionError".to_owned(),
         label: "bug".to_owned(),
         kind: SignalKind::Exception,

@@ -90,7 +90,7 @@ pub(super) fn is_localhost(name: &str) -> bool {
 
 /// An address of the open internet: not loopback, private, link-local, shared, multicast, documentation or mapped
 /// to one of these.
-pub fn is_public(ip: IpAddr) -> bool {
+pub(super) fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),
