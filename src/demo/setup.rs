@@ -50,7 +50,7 @@ impl World {
         let home = self.root().join("tick-home");
         std::fs::create_dir_all(&home)?;
         let script = setup.script.clone().unwrap_or_else(|| demo_script(self.forge_url()));
-        // Outside the home, which agents cannot read.
+        // Outside the home, which no child of the product may read.
         let recording = self.root().join("recording.json");
         write(&recording, &serde_json::to_string_pretty(&script)?)?;
         let mut config = self.tick_config(setup, &recording);

@@ -1,0 +1,3 @@
+//! One test binary: end to end (world and faults), command line, architecture.
+
+mod spine;
