@@ -100,6 +100,7 @@ pub(crate) fn config(target: Target) -> Config {
             rpc_error: None,
         },
         sensitive: Vec::new(),
+        toolchain_env: Vec::new(),
         agents: Agents {
             defined: BTreeMap::new(),
             triage: Vec::new(),
