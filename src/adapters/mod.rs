@@ -3,8 +3,8 @@
 //! or each other (`http`, `process` and `clock` excepted).
 
 pub mod clock;
-pub mod github;
-pub mod gate_child;
-pub mod http;
 pub mod exec;
+pub mod gate_child;
+pub mod github;
+pub mod http;
 pub mod process;
