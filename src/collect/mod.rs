@@ -25,7 +25,7 @@ pub use declared::{Shipped, shipped};
 
 use context::{Piece, Place, Session};
 
-use crate::config::{Repo, Target};
+use crate::config::{Config, Repo, Target};
 
 type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
 
@@ -72,6 +72,20 @@ const TABLE: [Collector; 4] = [
         scope: Scope::Repo,
     },
 ];
+
+/// Names of the collectors that the config enables, each once.
+pub fn names(config: &Config) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for repo in config.repos.values() {
+        for target in &repo.targets {
+            let built_in = TABLE.iter().filter(|c| (c.enabled)(repo, target)).map(|c| c.name);
+            names.extend(built_in.chain(target.declared.iter().map(|d| d.collector.as_str())));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
 
 /// Runs every collector that the config enables, all at once.
 pub async fn collect(ctx: &CollectContext<'_>) -> Collected {

@@ -80,6 +80,7 @@ pub(crate) fn config(target: Target) -> Config {
         targets: vec![target],
         may_skip: Vec::new(),
         rollback_own: false,
+        rollback_ask: false,
         test_timeout: Duration::from_secs(60),
         observe_min: Duration::from_secs(1800),
     };
@@ -139,6 +140,8 @@ pub(crate) fn config(target: Target) -> Config {
         secrets: Secrets::default(),
         allow_private_hosts: Vec::new(),
         digests: BTreeMap::new(),
+        path: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

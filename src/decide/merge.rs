@@ -1,14 +1,13 @@
 //! May this head be merged now? The only place that builds a [`MergeProof`], from reads of this very iteration. What
 //! is missing, unreadable or about another commit is never taken for a yes.
 
+use serde::{Deserialize, Serialize};
+
 use super::checks::CheckSet;
-use crate::{
-    config::Mode,
-    model::{
-        PullNumber, Sha,
-        evidence::{Audit, AuditVerdict, GuardVerdict, Proof, ProofGrade, Witness},
-        pull::{Pull, PullState, ReviewState, Rules, StopSigns},
-    },
+use crate::model::{
+    Mode, PullNumber, Sha,
+    evidence::{Audit, AuditVerdict, GuardVerdict, Proof, ProofGrade, Witness},
+    pull::{Pull, PullState, ReviewState, Rules, StopSigns},
 };
 
 /// A verdict about one head.
@@ -32,7 +31,8 @@ pub enum Evidence<'a> {
 }
 
 /// What is known of the tree of a revert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Restores {
     /// It is the tree from before the merge.
     SameTree,
@@ -69,7 +69,7 @@ pub struct MergeFacts<'a> {
 }
 
 /// All of it holds for one head. The merge call takes its arguments from here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MergeProof {
     pull: PullNumber,
     head: Sha,

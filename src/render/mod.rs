@@ -4,6 +4,13 @@
 pub mod comment;
 pub mod config;
 pub mod fault;
+pub mod incidents;
 pub mod inert;
+pub mod mail;
+pub mod note;
 pub mod page;
+pub mod plan;
 pub mod pr;
+pub mod prompt;
+pub mod status;
+pub mod story;

@@ -97,13 +97,12 @@ pub(super) fn reap_orphans(leaders: &BTreeSet<u32>) {
     let own = std::process::id();
     let all = table();
     let Some(us) = all.get(&own) else { return };
-    for (pid, entry) in &all {
-        if entry.is_dead() && entry.parent == own && entry.session != us.session && !leaders.contains(pid) {
-            if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
-                // Reaped already: nothing to do.
-                let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-            }
-        }
+    let dead = all.iter().filter(|(pid, entry)| {
+        entry.is_dead() && entry.parent == own && entry.session != us.session && !leaders.contains(pid)
+    });
+    for pid in dead.filter_map(|(pid, _)| Pid::from_raw(i32::try_from(*pid).ok()?)) {
+        // Reaped already: nothing to do.
+        let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
     }
 }
 

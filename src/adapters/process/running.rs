@@ -157,7 +157,7 @@ fn ended(status: std::io::Result<ExitStatus>) -> RunExit {
 
 /// The helper marks its lines with this, so that the child (which never sees it) cannot write one.
 fn mark() -> anyhow::Result<String> {
-    Ok(env::random_bytes()?.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(env::random_nonce()?.as_str().to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts children")]

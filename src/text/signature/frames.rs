@@ -12,7 +12,7 @@ pub(super) enum Frame {
     Foreign,
 }
 
-const FOREIGN: [&str; 33] = [
+const FOREIGN: [&str; 25] = [
     "node_modules/",
     "node:",
     "site-packages/",
@@ -22,30 +22,22 @@ const FOREIGN: [&str; 33] = [
     "/usr/local/lib/",
     "/rustc/",
     "/.cargo/",
+    "/.rustup/",
     "/usr/local/go/",
     "/pkg/mod/",
     "<anonymous>",
     "<frozen",
     "<string>",
-    "webpack/",
-    "internal/",
+    "webpack/bootstrap",
     ".next/server/chunks/",
     "_next/static/",
     "/static/chunks/",
     "[turbopack]",
-    "next-server/",
     "/opt/hostedtoolcache/",
     "java.base/",
-    "java/",
-    "/dist/compiled/",
-    "library/std/",
-    "library/core/",
-    "library/alloc/",
+    "/runners/",
     ".vite/",
-    "/runner/",
-    "/toolchains/",
     "bootstrap_node.js",
-    "native",
 ];
 const FOREIGN_PACKAGES: [&str; 13] = [
     "java.",
@@ -82,7 +74,8 @@ const ROOTS: [&str; 11] = [
 
 /// The frame that the line is, if it is one.
 pub(super) fn frame(line: &str) -> Option<Frame> {
-    let line = line.trim();
+    // Printed objects show a stack as quoted strings.
+    let line = line.trim_start_matches(['\'', '"', ' ', '\t']).trim_end();
     if let Some(rest) = line.strip_prefix("File \"") {
         let (path, rest) = rest.split_once('"')?;
         let number = rest.strip_prefix(", line ")?.split(',').next()?.trim().parse().ok();
@@ -93,8 +86,9 @@ pub(super) fn frame(line: &str) -> Option<Frame> {
         return Some(at_frame(rest.trim_end_matches(['{', ' '])));
     }
     // Go prints the place on a line of its own, with the offset behind it.
-    let (path, number) = location(line.split(" +0x").next()?)?;
-    let go = line.contains(" +0x") || (number.is_some() && path.ends_with(".go") && !line.contains(' '));
+    let bare = line.split(" +0x").next()?.split(" (0x").next()?;
+    let (path, number) = location(bare)?;
+    let go = bare.len() < line.len() || (number.is_some() && path.contains(".go") && !line.contains(' '));
     go.then(|| place(path, number, None))
 }
 
@@ -137,11 +131,13 @@ fn location(text: &str) -> Option<(&str, Option<u32>)> {
         line = Some(number);
         path = head;
     }
-    if let Some((head, tail)) = path.split_once('(') {
-        if let Some(number) = tail.split([',', ')']).next().and_then(|n| n.parse().ok()) {
-            line = Some(number);
-            path = head;
-        }
+    let bracketed = path.split_once('(').and_then(|(head, tail)| {
+        let number = tail.split([',', ')']).next()?.parse().ok()?;
+        Some((head, number))
+    });
+    if let Some((head, number)) = bracketed {
+        line = Some(number);
+        path = head;
     }
     (!path.is_empty() && !path.contains(' ')).then_some((path, line))
 }
@@ -214,43 +210,44 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
 mod tests {
     use super::*;
 
-    fn own(line: &str) -> Option<(String, Option<u32>, Option<String>)> {
-        match frame(line)? {
-            Frame::Own(c) => Some((c.file, c.line, c.function)),
-            Frame::Foreign => None,
+    fn own(line: &str) -> String {
+        match frame(line) {
+            Some(Frame::Own(c)) => format!(
+                "{} {} {}",
+                c.file,
+                c.line.unwrap_or_default(),
+                c.function.as_deref().unwrap_or("-")
+            ),
+            other => format!("{other:?}"),
         }
-    }
-
-    fn is(file: &str, line: u32, function: Option<&str>) -> Option<(String, Option<u32>, Option<String>)> {
-        Some((file.to_owned(), Some(line), function.map(str::to_owned)))
     }
 
     #[test]
     fn frames_of_five_languages() {
-        assert_eq!(
-            own("  File \"/app/worker/feeds.py\", line 26, in pull"),
-            is("worker/feeds.py", 26, Some("pull"))
-        );
-        assert_eq!(
-            own("    at createInvoice (/app/dist/repo/invoices.js:68:22) {"),
-            is("dist/repo/invoices.js", 68, Some("createInvoice"))
-        );
-        assert_eq!(
-            own("    at async e2e/login.spec.ts:12:38"),
-            is("e2e/login.spec.ts", 12, None)
-        );
-        assert_eq!(
-            own("             at ./src/ledger/balance.rs:44:17"),
-            is("ledger/balance.rs", 44, None).or(is("src/ledger/balance.rs", 44, None))
-        );
-        assert_eq!(
-            own("\t/src/gateway/auth/claims.go:44 +0x187"),
-            is("gateway/auth/claims.go", 44, None)
-        );
-        assert_eq!(
-            own("\tat com.acme.shop.Cart.total(Cart.java:31)"),
-            is("Cart.java", 31, Some("com.acme.shop.Cart.total"))
-        );
+        for (line, want) in [
+            (
+                "  File \"/app/worker/feeds.py\", line 26, in pull",
+                "worker/feeds.py 26 pull",
+            ),
+            (
+                "    at createInvoice (/app/dist/repo/invoices.js:68:22) {",
+                "dist/repo/invoices.js 68 createInvoice",
+            ),
+            ("    at async e2e/login.spec.ts:12:38", "e2e/login.spec.ts 12 -"),
+            ("'    at async load (/app/lib/flags.ts:9:2)\\n' +", "Some(Foreign)"),
+            (
+                "             at ./src/ledger/balance.rs:44:17",
+                "src/ledger/balance.rs 44 -",
+            ),
+            ("\t/src/gateway/auth/claims.go:44 +0x187", "gateway/auth/claims.go 44 -"),
+            ("/src/gateway/auth/claims.go:44 (0x7f21)", "gateway/auth/claims.go 44 -"),
+            (
+                "\tat com.acme.shop.Cart.total(Cart.java:31)",
+                "Cart.java 31 com.acme.shop.Cart.total",
+            ),
+        ] {
+            assert_eq!(own(line), want, "{line}");
+        }
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! it is a bug, since a real error must not be dropped as noise.
 
 /// Tried in order; the first list with a word that occurs decides.
-const RULES: [(&str, &[&str]); 9] = [
+const RULES: [(&str, &[&str]); 10] = [
     ("noise", NOISE),
-    ("auth", AUTH),
     ("config", CONFIG),
+    ("auth", AUTH),
+    ("infrastructure", NETWORK),
     ("bug", BUG),
     ("infrastructure", INFRASTRUCTURE),
     ("noise", NOISE_WEAK),
@@ -40,6 +41,12 @@ const NOISE: &[&str] = &[
     "aborterror",
     "superseded",
     "entity.too.large",
+    "error: aborted",
+    "entity.parse.failed",
+    "user unknown",
+    "page mismatch",
+    "operation was canceled",
+    "deserialize the json body",
 ];
 const AUTH: &[&str] = &[
     "password authentication failed",
@@ -71,6 +78,7 @@ const AUTH: &[&str] = &[
     "permission_denied",
     "insufficient_scope",
     "signaturedoesnotmatch",
+    "invalid_client",
 ];
 const CONFIG: &[&str] = &[
     "environment variable",
@@ -99,8 +107,34 @@ const CONFIG: &[&str] = &[
     "unsupported protocol",
     "nosuchbucket",
     "missing required",
+    "eusage",
+    "are in sync",
+    "could not determine how to build",
+    "executable",
+    "no test files found",
+    "fatal: database \"",
+    "-32601",
+    "dockerfile",
+    "missing trie node",
+    "please define a",
+    "listen eacces",
+    "code e404",
+];
+/// An error of the network is none of the code that met it.
+const NETWORK: &[&str] = &[
+    "econnrefused",
+    "econnreset",
+    "etimedout",
+    "und_err",
+    "connecttimeout",
+    "cert_has_expired",
+    "eai_again",
+    "name resolution",
+    "fetch failed",
+    "misconf redis",
 ];
 const BUG: &[&str] = &[
+    "all goroutines are asleep",
     "typeerror",
     "referenceerror",
     "rangeerror",
@@ -170,11 +204,26 @@ const INFRASTRUCTURE: &[&str] = &[
     "storage",
     "readonly",
     "server misbehaving",
+    "limit exceeded",
+    "header not found",
+    "internal error",
+    "terminating connection",
+    "max number of clients",
+    "in recovery mode",
 ];
 const NOISE_WEAK: &[&str] = &["warning:", "[warn", "cache"];
 const AUTH_WEAK: &[&str] = &[" 401", " 403", "unauthenticated", "credentials"];
 const CONFIG_WEAK: &[&str] = &["configuration", "config", "unknown option", "invalid option"];
-const INFRASTRUCTURE_WEAK: &[&str] = &[" 502", " 503", " 504", " 429", " 500", "exit code 137", "refused"];
+const INFRASTRUCTURE_WEAK: &[&str] = &[
+    " 502",
+    " 503",
+    " 504",
+    " 429",
+    " 500",
+    "exit code 137",
+    "refused",
+    "exit code 143",
+];
 
 pub(super) fn label(template: &str) -> &'static str {
     let text = template.to_lowercase();

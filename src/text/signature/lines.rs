@@ -9,6 +9,9 @@ use super::frames::{self, Frame};
 
 /// So many lines of a text are looked at; the rest is repetition.
 const MOST_LINES: usize = 400;
+/// And so many bytes of a line, or of a structured one before it is unpacked.
+const LONGEST_LINE: usize = 2000;
+const LONGEST_RECORD: usize = 64 * 1024;
 
 /// One line of a text, understood.
 #[derive(Debug, PartialEq)]
@@ -54,10 +57,10 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+ \d{3} in |",
         r"\[?(?:info|debug|trace)\]?[: ]|cache (?:hit|miss|restored)|progress: |a complete log of this run|",
         r"note: (?:run with|some details)|process completed with exit code 1\b|(?:cleaning up|terminate) orphan process|",
-        r"region: |failed to build in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
+        r"region: |failed to build in |build failed in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
         r"during handling of the above|the above exception was|\(use `?node --|\(background on this error|",
         r"[\d. ]+ms$|\d+ (?:passed|failed|skipped)\b|tests?:? +\d|test (?:suites|files)|snapshots:|time:|ran all test|duration|start at|",
-        r"attempt #\d|retry window|digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
+        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: |digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
         r">? *\d+ \||[|^~\s\-=_⎯─}{\])(\[]*$)"
     ))
     .ok()
@@ -68,7 +71,11 @@ pub(super) fn read(text: &str) -> Vec<Line> {
     let stripped: Vec<String> = text
         .lines()
         .take(MOST_LINES)
-        .flat_map(|line| unpack(strip(line)))
+        .flat_map(|line| unpack(strip(&line[..line.floor_char_boundary(LONGEST_RECORD)])))
+        .map(|mut line| {
+            line.truncate(line.floor_char_boundary(LONGEST_LINE));
+            line
+        })
         .collect();
     let understood = understand(&stripped, true);
     if understood.is_empty() {
@@ -132,6 +139,22 @@ fn strip(line: &str) -> &str {
     rest
 }
 
+/// Fields of a structured log line that say something about a cause.
+const TELLING: [&str; 12] = [
+    "message",
+    "msg",
+    "error",
+    "err",
+    "exception",
+    "fields",
+    "target",
+    "logger",
+    "code",
+    "stack",
+    "type",
+    "cause",
+];
+
 /// A structured log line says what its message, error and origin fields say.
 fn unpack(line: &str) -> Vec<String> {
     if !line.starts_with('{') || !line.ends_with('}') {
@@ -140,20 +163,6 @@ fn unpack(line: &str) -> Vec<String> {
     let Ok(serde_json::Value::Object(object)) = serde_json::from_str(line) else {
         return vec![line.to_owned()];
     };
-    const TELLING: [&str; 12] = [
-        "message",
-        "msg",
-        "error",
-        "err",
-        "exception",
-        "fields",
-        "target",
-        "logger",
-        "code",
-        "stack",
-        "type",
-        "cause",
-    ];
     let mut out = Vec::new();
     for key in TELLING {
         match object.get(key) {

@@ -1,90 +1,87 @@
 //! Replaces the volatile parts of one line by their kind. What tells causes apart stays: names, codes, statuses.
 //! Hand-written and linear; it knows shapes and no products.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::{
+    borrow::Cow,
+    net::{Ipv4Addr, Ipv6Addr},
+};
 
-/// Words after which a short number is a name and not a measure (exit code, status, SQLSTATE …).
-const NAMING: [&str; 19] = [
-    "code",
-    "status",
-    "statuscode",
-    "exit",
-    "exited",
-    "signal",
-    "errno",
-    "error",
-    "http",
-    "sqlstate",
-    "errcode",
-    "responsecode",
-    "returned",
-    "responded",
-    "failed",
-    "fault",
-    "with",
-    "level",
-    "rule",
-];
-/// Words before or behind a number that make it a measure whatever its size.
-const MEASURING: [&str; 27] = [
-    "in",
-    "of",
-    "took",
-    "after",
-    "limit",
-    "used",
-    "requested",
-    "line",
-    "pid",
-    "port",
-    "attempt",
-    "size",
-    "length",
-    "count",
-    "ms",
-    "s",
-    "seconds",
-    "bytes",
-    "rows",
-    "times",
-    "items",
-    "id",
-    "user",
-    "order",
-    "for",
-    "than",
-    "bits",
-];
+use super::words::{Context, contains_word, parts};
 
 /// The line with its volatile parts masked and its white space made single.
 pub(super) fn mask(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
-    let mut words = Context::default();
-    let mut rest = line.trim();
+    let mut words = Context {
+        failing: ["http", "status", "respon", "request", "fail", "error"]
+            .iter()
+            .any(|word| contains_word(line, word)),
+        ..Context::default()
+    };
+    // A parser names the character that it stumbled over.
+    let line = &without_character(line);
+    let mut rest = line.trim().trim_end_matches('.');
     while let Some(c) = rest.chars().next() {
         if rest.starts_with("[redacted:") {
             let end = rest.find(']').map_or(rest.len(), |end| end + 1);
             out.push_str(redacted_as(&rest[..end]));
             rest = &rest[end..];
-        } else if c.is_whitespace() {
-            if !out.ends_with(' ') {
+        } else if let Some(value) = rest.strip_prefix(")=(") {
+            // A database names the column and shows the row's value.
+            out.push_str(")=(<v>");
+            rest = value.find(')').map_or("", |end| &value[end..]);
+        } else if c.is_whitespace() || is_ruling(rest, c) {
+            if !out.ends_with(' ') && !out.is_empty() {
                 out.push(' ');
             }
-            rest = &rest[c.len_utf8()..];
+            rest = rest.trim_start_matches(c);
         } else if is_delimiter(c) {
             out.push(c);
+            words.quoted = matches!(c, '"' | '\'' | '`');
             rest = &rest[c.len_utf8()..];
         } else {
-            let end = rest
-                .find(|c: char| c.is_whitespace() || is_delimiter(c))
-                .unwrap_or(rest.len());
+            let mut end = run_end(rest, is_delimiter);
+            if rest[..end].contains("://") {
+                end = run_end(rest, |c| is_delimiter(c) && c != '=');
+            }
             let (run, tail) = rest.split_at(end);
             words.next = next_word(tail);
+            words.last = tail
+                .trim_matches(|c: char| c.is_whitespace() || is_delimiter(c))
+                .is_empty();
             mask_run(run, &mut words, &mut out);
+            words.quoted = false;
             rest = tail;
         }
     }
+    out.truncate(out.trim_end().len());
     out
+}
+
+fn without_character(line: &str) -> Cow<'_, str> {
+    let Some((before, after)) = line.split_once("nexpected token ") else {
+        return Cow::Borrowed(line);
+    };
+    let mut chars = after.chars();
+    match (chars.next(), chars.next()) {
+        (Some(_), None | Some(' ' | ',')) => Cow::Owned(format!(
+            "{before}nexpected token <v>{}",
+            &after[after.ceil_char_boundary(1)..]
+        )),
+        _ => Cow::Borrowed(line),
+    }
+}
+
+/// A line drawn with characters, of whatever length.
+fn is_ruling(rest: &str, c: char) -> bool {
+    matches!(c, '─' | '⎯' | '━' | '═')
+        || (matches!(c, '=' | '-' | '_' | '~' | '*' | '#')
+            && rest.len() > 2
+            && rest.bytes().take(3).all(|b| b == c as u8))
+}
+
+fn run_end(rest: &str, delimiter: impl Fn(char) -> bool) -> usize {
+    rest.find(|c: char| c.is_whitespace() || delimiter(c))
+        .unwrap_or(rest.len())
 }
 
 fn is_delimiter(c: char) -> bool {
@@ -121,19 +118,9 @@ fn redacted_as(mark: &str) -> &'static str {
     }
 }
 
-#[derive(Default)]
-struct Context {
-    previous: String,
-    next: String,
-}
-
 fn next_word(tail: &str) -> String {
     let tail = tail.trim_start_matches([' ', '\'', '"', ')']);
-    tail.chars()
-        .take_while(char::is_ascii_alphabetic)
-        .take(12)
-        .collect::<String>()
-        .to_ascii_lowercase()
+    tail.chars().take_while(char::is_ascii_alphabetic).take(12).collect()
 }
 
 fn mask_run(run: &str, words: &mut Context, out: &mut String) {
@@ -141,6 +128,7 @@ fn mask_run(run: &str, words: &mut Context, out: &mut String) {
     let tail = &run[core.len()..];
     if core.contains("://") {
         out.push_str(&url(core));
+        words.previous.clear();
     } else if let Some(masked) = whole(core) {
         out.push_str(masked);
     } else if let Some(path) = temporary(core) {
@@ -157,8 +145,18 @@ fn whole(run: &str) -> Option<&'static str> {
     if is_address(run) {
         return Some("<ip>");
     }
+    if run.contains("***") {
+        return Some("<secret>");
+    }
     if is_time(run) {
         return Some("<time>");
+    }
+    if run.matches(':').count() >= 4
+        && run
+            .split(':')
+            .all(|pair| pair.len() == 2 && pair.bytes().all(|b| b.is_ascii_hexdigit()))
+    {
+        return Some("<hex>");
     }
     let (local, domain) = run.split_once('@')?;
     let mail = !local.is_empty()
@@ -215,155 +213,6 @@ fn url(run: &str) -> String {
     }
     parts(path, &mut Context::default(), &mut out);
     out
-}
-
-/// Masks word by word; everything between words stays.
-fn parts(run: &str, words: &mut Context, out: &mut String) {
-    let bytes = run.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        if !is_word(bytes[at]) {
-            let c = run[at..].chars().next().unwrap_or(' ');
-            out.push(c);
-            at += c.len_utf8();
-            continue;
-        }
-        if is_uuid(&bytes[at..]) {
-            out.push_str("<uuid>");
-            at += 36;
-            continue;
-        }
-        let mut end = at;
-        while end < bytes.len() && is_word(bytes[end]) {
-            end += 1;
-        }
-        // A decimal number is one word.
-        while run[at..end].bytes().all(|b| b.is_ascii_digit())
-            && bytes.get(end) == Some(&b'.')
-            && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
-        {
-            end += 1;
-            while end < bytes.len() && is_word(bytes[end]) {
-                end += 1;
-            }
-        }
-        let short = at == 0 && bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_lowercase);
-        word(&run[at..end], short, words, out);
-        at = end;
-    }
-}
-
-fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_' || b == b'$'
-}
-
-fn is_uuid(bytes: &[u8]) -> bool {
-    bytes.len() >= 36
-        && bytes[..36].iter().enumerate().all(|(n, b)| match n {
-            8 | 13 | 18 | 23 => *b == b'-',
-            _ => b.is_ascii_hexdigit(),
-        })
-        && !bytes.get(36).is_some_and(|b| is_word(*b))
-}
-
-fn word(word: &str, owner: bool, words: &mut Context, out: &mut String) {
-    let masked = masked_word(word, owner, words);
-    match masked {
-        Some(mask) => out.push_str(mask),
-        None => out.push_str(word),
-    }
-    word.to_ascii_lowercase().clone_into(&mut words.previous);
-}
-
-fn masked_word(word: &str, owner: bool, words: &Context) -> Option<&'static str> {
-    let bytes = word.as_bytes();
-    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
-    if digits == 0 {
-        // `a.map is not a function`: names of one or two letters come from a minifier.
-        let minified = owner && bytes.len() <= 2 && word != "fs" && word != "os" && word != "db";
-        return if minified {
-            Some("<v>")
-        } else {
-            is_random(bytes).then_some("<id>")
-        };
-    }
-    if bytes[0].is_ascii_digit() {
-        return number(word, digits, words);
-    }
-    let hex = bytes.iter().all(|b| b.is_ascii_hexdigit());
-    if hex && bytes.len() >= 7 {
-        return Some("<hex>");
-    }
-    if is_random(bytes) {
-        return Some("<id>");
-    }
-    if owner && bytes.len() <= 2 {
-        return Some("<v>");
-    }
-    None
-}
-
-fn number(word: &str, digits: usize, words: &Context) -> Option<&'static str> {
-    let bytes = word.as_bytes();
-    if digits == bytes.len() {
-        let naming = NAMING.contains(&words.previous.as_str()) && digits <= 5;
-        let status = digits == 3 && (b'4'..=b'5').contains(&bytes[0]);
-        let measured = MEASURING.contains(&words.next.as_str()) || MEASURING.contains(&words.previous.as_str());
-        return if !measured && (naming || status) {
-            None
-        } else {
-            Some("<n>")
-        };
-    }
-    if word.starts_with("0x") {
-        return Some("<hex>");
-    }
-    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    if unit.is_empty() {
-        return Some("<n>");
-    }
-    let only = |set: &[u8]| bytes.iter().all(|b| b.is_ascii_digit() || set.contains(b));
-    if only(b"dhmsun.") {
-        return Some("<time>");
-    }
-    if bytes.len() >= 7 && bytes.iter().all(u8::is_ascii_hexdigit) {
-        return Some("<hex>");
-    }
-    if is_random(bytes) {
-        return Some("<id>");
-    }
-    const UNITS: [&str; 12] = [
-        "kb", "mb", "gb", "kib", "mib", "gib", "b", "k", "x", "px", "rpm", "tokens",
-    ];
-    UNITS.contains(&unit.to_ascii_lowercase().as_str()).then_some("<n>")
-}
-
-/// Letters of both cases and digits in an order that no name has.
-fn is_random(bytes: &[u8]) -> bool {
-    if bytes.len() < 8 {
-        return false;
-    }
-    let class = |b: u8| match b {
-        b'a'..=b'z' => 0,
-        b'A'..=b'Z' => 1,
-        b'0'..=b'9' => 2,
-        _ => 3,
-    };
-    let mut changes = 0;
-    let mut odd = false;
-    for pair in bytes.windows(2) {
-        let (a, b) = (class(pair[0]), class(pair[1]));
-        if a == 3 || b == 3 {
-            return false;
-        }
-        // A capital before a small letter begins a word; every other change is unusual.
-        changes += usize::from(a != b && !(a == 1 && b == 0));
-        odd |= a == 2 && b != 2;
-    }
-    odd |= bytes
-        .windows(3)
-        .any(|w| class(w[0]) == 1 && class(w[1]) == 1 && class(w[2]) == 0);
-    odd && changes * 4 >= bytes.len()
 }
 
 #[cfg(test)]
