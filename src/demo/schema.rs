@@ -72,7 +72,7 @@ impl Description {
         if described.is_object() {
             return Some(described.clone());
         }
-        let general = matches!(status, 401 | 403 | 404 | 429 | 500..=599);
+        let general = matches!(status, 401 | 403 | 404 | 410 | 429 | 500..=599);
         general
             .then(|| json!({"content": {"application/json": {"schema": {"$ref": "#/components/schemas/basic-error"}}}}))
     }
@@ -135,4 +135,6 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
+#[cfg(test)]
+mod world;
