@@ -1,8 +1,16 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+pub mod bench_server;
+pub mod collect;
+pub mod config;
+pub mod exec;
+pub mod fault;
+pub mod gate;
 pub mod lines;
+mod recorded_agent;
 pub mod redact;
 pub mod signature;
+pub mod tick;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -11,7 +19,13 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
-    exit::{Exit, Fault},
+    config::{
+        Config,
+        load::{LoadError, Sources, load},
+    },
+    exit::Exit,
+    render,
+    text::Redactor,
 };
 
 /// Looks at your production every fifteen minutes, repairs what broke, proves it, and tells you once.
@@ -20,6 +34,8 @@ use crate::{
 struct Cli {
     #[command(flatten)]
     global: Global,
+    #[command(flatten)]
+    tick: tick::TickArgs,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -46,6 +62,27 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Repair what is due, without a look
+    Repair(tick::RepairArgs),
+    /// Print, check or explain the configuration
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
+    /// Look at every source once and print what was seen
+    Collect(collect::CollectArgs),
+    /// Say whether a snapshot has to be looked at
+    Gate(gate::GateArgs),
+    /// Runs an edited gate under limits
+    #[command(name = "__gate", hide = true)]
+    GateChild,
+    /// Plays a recording as a `command` agent
+    #[command(name = "__recorded-agent", hide = true)]
+    RecordedAgent { script: PathBuf },
+    /// Answers on loopback for benches
+    #[command(name = "__bench-server", hide = true)]
+    BenchServer(bench_server::BenchServerArgs),
+    /// Becomes a child of tick: session, limits, confinement, then the program
+    #[command(name = "__exec", hide = true)]
+    Exec(exec::ExecArgs),
     /// Print the signature of each line of standard input
     Signature(signature::SignatureArgs),
     /// Print standard input without secrets and personal data
@@ -64,36 +101,59 @@ pub fn main() -> ExitCode {
         }
     };
     match cli.verb {
-        None => Exit::Config.into(),
-        Some(verb) => ended(run(verb)),
+        Some(Verb::Exec(args)) => return exec::run(args),
+        Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
+        _ => {}
     }
-}
-
-fn run(verb: Verb) -> anyhow::Result<Exit> {
-    let input = std::io::stdin().lock();
-    let mut output = std::io::BufWriter::new(std::io::stdout().lock());
-    let done = match verb {
-        Verb::Signature(args) => signature::run(&args, input, &mut output),
-        Verb::Redact(args) => redact::run(&args, input, &mut output),
-    };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let result = run(&cli, &mut out);
     // What was answered before an error is part of the result.
-    let flushed = output.flush();
-    done?;
-    flushed?;
-    Ok(Exit::Ok)
+    let flushed = out.flush();
+    match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
+        Ok(exit) => exit.into(),
+        Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
+    }
 }
 
-fn ended(result: anyhow::Result<Exit>) -> ExitCode {
-    let error = match result {
-        Ok(exit) => return exit.into(),
-        Err(error) => error,
-    };
-    let fault = error.downcast_ref::<Fault>();
-    let mut stderr = std::io::stderr().lock();
-    // Nothing can be done when even the message cannot be written.
-    let _ignored = writeln!(stderr, "tick: {error:#}");
-    for advice in fault.iter().flat_map(|fault| &fault.advice) {
-        let _ignored = writeln!(stderr, "  {advice}");
+fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let stdin = || std::io::stdin().lock();
+    match &cli.verb {
+        None => bare(cli, out),
+        Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
+        Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
+        Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
+        Some(Verb::GateChild) => gate::child(stdin(), out),
+        Some(Verb::BenchServer(args)) => bench_server::run(args),
+        Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
+        Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
+        Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
     }
-    fault.map_or(Exit::Bug, |fault| fault.exit).into()
+}
+
+/// The one runtime of a process: everything runs on the thread that started.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(32)
+        .build();
+    built.map_err(|error| crate::exit::Fault::new(Exit::CouldNot, format!("start the runtime: {error}")).into())
+}
+
+/// The config of a verb that cannot do without.
+fn configured(global: &Global) -> anyhow::Result<Config> {
+    let loaded = load(Sources::of_process(global.home.as_deref())?);
+    loaded.map_err(|error| crate::exit::Fault::from(error).into())
+}
+
+/// `tick` without a verb.
+fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(cli.global.home.as_deref())?) {
+        Ok(config) => tick::run(&cli.tick, &cli.global, config, out),
+        Err(LoadError::Missing { file }) => {
+            out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
+            Ok(Exit::Config)
+        }
+        Err(error) => Err(crate::exit::Fault::from(error).into()),
+    }
 }

@@ -1,13 +1,28 @@
-//! The validated configuration: domain types only, no raw strings of the file. `load` (in `load.rs`) is the
-//! only place that reads the config file, the environment and `.env`.
+//! The validated configuration: domain types only, no raw strings of the file. `load.rs` reads the config file and
+//! `.env`, `env.rs` the environment; nothing else does.
+
+mod command;
+pub mod env;
+pub mod home;
+pub mod load;
+mod parse;
+pub mod problem;
+mod raw;
+pub mod schema;
+pub mod trust;
+mod validate;
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::model::{RepoName, Slot};
+use crate::{
+    model::{RepoName, Slot},
+    text::Redactor,
+};
 
 /// Directories and files that tick owns; see `docs/ARCHITECTURE.md`, State.
 #[derive(Debug, Clone)]
@@ -22,15 +37,7 @@ pub struct Home {
     pub prompts: PathBuf,
 }
 
-/// What tick may do for a repo. Ordered: a later rung may do all that an earlier one may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    Observe,
-    Diagnose,
-    MonitorOnly,
-    Active,
-}
+pub use crate::model::Mode;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -47,8 +54,14 @@ pub struct Config {
     pub secrets: Secrets,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
     pub allow_private_hosts: Vec<String>,
+    /// Variables that tool chains need to find themselves under another HOME, such as `RUSTUP_HOME`; no secrets.
+    pub toolchain_env: Vec<(String, String)>,
     /// SHA-256 of the config file and of every file that can change what runs, by path.
     pub digests: BTreeMap<String, String>,
+    /// Directories in which programs of children are looked for, in order.
+    pub path: Vec<PathBuf>,
+    /// What is accepted although it will hardly be meant, one sentence each.
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -67,6 +80,8 @@ pub struct Repo {
     pub targets: Vec<Target>,
     pub may_skip: Vec<String>,
     pub rollback_own: bool,
+    /// Tell the owner about a release of others that made things worse.
+    pub rollback_ask: bool,
     pub test_timeout: Duration,
     /// Shortest observation after a merge.
     pub observe_min: Duration,
@@ -170,14 +185,14 @@ pub struct Agent {
     pub env: BTreeMap<String, SecretString>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentKind {
     Claude,
     Command,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Billing {
     Metered,
@@ -252,7 +267,24 @@ impl Secrets {
     }
 }
 
+impl Mode {
+    /// As the config writes it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Diagnose => "diagnose",
+            Self::MonitorOnly => "monitor-only",
+            Self::Active => "active",
+        }
+    }
+}
+
 impl Config {
+    /// Knows every secret that this process holds.
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(self.secrets.values.values())
+    }
+
     pub fn repo(&self, slot: &Slot) -> Option<&Repo> {
         self.repos.get(slot)
     }

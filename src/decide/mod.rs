@@ -1,1 +1,16 @@
-//! decide
+//! Decisions as values. Pure: no clock, file, network or process; `now` is an argument. Imports `model` and `text`
+//! of ours, nothing else.
+
+#![warn(clippy::wildcard_enum_match_arm)]
+
+pub mod budget;
+pub mod checks;
+pub mod dedup;
+pub mod facts;
+pub mod gate;
+pub mod guards;
+pub mod merge;
+pub mod next;
+pub mod observation;
+pub mod proof;
+pub mod verdict;

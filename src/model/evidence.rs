@@ -53,8 +53,31 @@ pub struct TestResult {
     pub status: TestStatus,
     /// An assertion failed inside the named test (as opposed to a load, import or set-up error).
     pub by_assertion: bool,
+    /// It was raised in the test's own body: not by a set-up, a tear-down, a hook, a deadline.
+    #[serde(default)]
+    pub inside: bool,
+    /// Type of the failure, such as `AssertionError`, `shop.errors.NoCoupon`, `panic`.
+    #[serde(default)]
+    pub kind: String,
     /// Type and message of the failure, redacted; empty on pass.
     pub message: String,
+    /// End of its traceback, redacted; empty on pass.
+    #[serde(default)]
+    pub trace: String,
+}
+
+impl TestResult {
+    /// A result that says nothing beyond its status.
+    pub fn of(status: TestStatus) -> Self {
+        Self {
+            status,
+            by_assertion: false,
+            inside: false,
+            kind: String::new(),
+            message: String::new(),
+            trace: String::new(),
+        }
+    }
 }
 
 /// Results of one run of a slot's test commands on one tree.

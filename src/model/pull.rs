@@ -70,6 +70,8 @@ pub struct Rules {
     pub merge_queue: bool,
     pub required_deployments: Vec<String>,
     pub squash_allowed: bool,
+    /// A part of the rules that this token may not read; nothing is merged on such rules.
+    pub unread: Option<String>,
     /// Strangers can read the repository: nothing that came from production may appear there.
     pub public: bool,
 }

@@ -1,1 +1,260 @@
-//! store
+//! Our own files: the SQLite ledger, locks, the audit log, snapshots. All SQL of the program is in this folder.
+//! Writes are durable when a function returns, and each names the lock or claim that allows it.
+
+mod audit;
+mod effects;
+mod incidents;
+mod ledger;
+pub mod locks;
+mod schema;
+pub mod snapshots;
+mod spend;
+
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use rusqlite::{Connection, OpenFlags, Transaction};
+
+pub use audit::{AuditRow, Verified};
+pub use effects::{EffectRow, Intent};
+pub use incidents::{DecisionRow, EvidenceRow, NewIncident};
+pub use ledger::{CachedReply, Sighting, SignatureRow, SourceRow, TickEnd, TickRow};
+pub use locks::{Claim, TickLock, TriageLock};
+pub use spend::Spent;
+
+use crate::exit::{Exit, Fault};
+
+/// Why a write or read of the store failed, in the words of the process table.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file is damaged. It is left where it is, untouched.
+    #[error("state {} is damaged: {why}", path.display())]
+    Damaged { path: PathBuf, why: String },
+    /// The file was written by a newer tick.
+    #[error("state {} has schema {found}, this tick knows up to {known}", path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    /// The disk is full, read-only, or refuses the file.
+    #[error("cannot use state {}: {why}", path.display())]
+    Unusable { path: PathBuf, why: String },
+    /// Another process raised the fence: this claim is no longer ours.
+    #[error("incident {incident}: claim {fence} was taken over")]
+    Fenced { incident: String, fence: i64 },
+    /// A row that this program wrote does not read back: a bug.
+    #[error("state row {what} does not read back: {why}")]
+    Row { what: String, why: String },
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Damaged { path, .. } => Self::new(Exit::CouldNot, message)
+                .advise(format!(
+                    "nothing was changed; keep {} aside before anything else",
+                    path.display()
+                ))
+                .advise("then rebuild the ledger from the audit log: tick ledger restore"),
+            StoreError::Newer { .. } => {
+                Self::new(Exit::Config, message).advise("run the tick that wrote it, or a newer one")
+            }
+            StoreError::Unusable { .. } => Self::new(Exit::CouldNot, message)
+                .advise("check free space, mount options and the owner of the directory"),
+            StoreError::Fenced { .. } => Self::new(Exit::CouldNot, message),
+            StoreError::Row { .. } => Self::new(Exit::Bug, message),
+        }
+    }
+}
+
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// The ledger. One connection a process.
+#[derive(Debug)]
+pub struct Store {
+    conn: Connection,
+    path: PathBuf,
+    /// `state/`, which also holds the locks and the printed audit log.
+    dir: PathBuf,
+}
+
+impl Store {
+    /// Opens the ledger of a state directory, or makes it when nothing was ever written there.
+    ///
+    /// A missing database beside a printed audit log is a loss, not a fresh start: budgets and dedup would
+    /// restart from nothing, so it is refused.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join("tick.db");
+        let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
+        let log = dir.join("incidents.jsonl");
+        if !exists && std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0) {
+            return Err(StoreError::Damaged {
+                path,
+                why: format!("it is missing although {} holds records", log.display()),
+            });
+        }
+        let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        if !exists {
+            create_private(&path)?;
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+        let conn = Connection::open_with_flags(&path, flags).map_err(|error| classify(&path, &error))?;
+        let store = Self {
+            conn,
+            path,
+            dir: dir.to_owned(),
+        };
+        store.prepare()?;
+        Ok(store)
+    }
+
+    fn prepare(&self) -> Result<()> {
+        let setup = || -> rusqlite::Result<i64> {
+            self.conn.busy_timeout(std::time::Duration::from_secs(10))?;
+            self.conn.pragma_update(None, "journal_mode", "WAL")?;
+            self.conn.pragma_update(None, "synchronous", "FULL")?;
+            self.conn.pragma_update(None, "foreign_keys", "ON")?;
+            self.conn.query_row("PRAGMA user_version", [], |row| row.get(0))
+        };
+        let found = setup().map_err(|error| self.fail(&error))?;
+        if found > schema::VERSION {
+            return Err(StoreError::Newer {
+                path: self.path.clone(),
+                found,
+                known: schema::VERSION,
+            });
+        }
+        if found < schema::VERSION {
+            schema::migrate(&self.conn, found).map_err(|error| self.fail(&error))?;
+        }
+        Ok(())
+    }
+
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn fail(&self, error: &rusqlite::Error) -> StoreError {
+        classify(&self.path, error)
+    }
+
+    /// One transaction: all of it or nothing, on disk when this returns.
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, TxError>) -> Result<T> {
+        let path = self.path.clone();
+        let tx = self
+            .conn
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .map_err(|error| classify(&path, &error))?;
+        match work(&tx) {
+            Ok(value) => {
+                tx.commit().map_err(|error| classify(&path, &error))?;
+                Ok(value)
+            }
+            Err(TxError::Sql(error)) => Err(classify(&path, &error)),
+            Err(TxError::Store(error)) => Err(error),
+        }
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, TxError>) -> Result<T> {
+        work(&self.conn).map_err(|error| match error {
+            TxError::Sql(error) => self.fail(&error),
+            TxError::Store(error) => error,
+        })
+    }
+}
+
+/// What can go wrong inside a transaction, so that `?` works on both.
+#[derive(Debug)]
+enum TxError {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for TxError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for TxError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn unusable(path: &Path, why: &str) -> StoreError {
+    StoreError::Unusable {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    }
+}
+
+/// The database holds redacted production text: readable by its owner only, from the first byte on.
+fn create_private(path: &Path) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .map(drop)
+        .map_err(|error| unusable(path, &error.to_string()))
+}
+
+fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode as Code;
+    let damaged = || StoreError::Damaged {
+        path: path.to_owned(),
+        why: error.to_string(),
+    };
+    match error.sqlite_error_code() {
+        Some(Code::DatabaseCorrupt | Code::NotADatabase) => damaged(),
+        Some(Code::DiskFull) => unusable(path, "the disk is full"),
+        Some(Code::ReadOnly) => unusable(path, "it is read-only"),
+        Some(Code::DatabaseBusy | Code::DatabaseLocked) => unusable(path, "another process keeps it locked"),
+        Some(Code::CannotOpen | Code::SystemIoFailure | Code::PermissionDenied) => unusable(path, &error.to_string()),
+        _ => StoreError::Row {
+            what: path.display().to_string(),
+            why: error.to_string(),
+        },
+    }
+}
+
+/// Times are stored as RFC 3339 in UTC with milliseconds, so that text order is time order.
+fn time(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+fn parse_time(text: &str) -> Result<DateTime<Utc>, TxError> {
+    DateTime::parse_from_rfc3339(text)
+        .map(|at| at.with_timezone(&Utc))
+        .map_err(|error| row_error("time", &error.to_string()))
+}
+
+fn parse_opt_time(text: Option<String>) -> Result<Option<DateTime<Utc>>, TxError> {
+    text.map(|text| parse_time(&text)).transpose()
+}
+
+fn row_error(what: &str, why: &str) -> TxError {
+    TxError::Store(StoreError::Row {
+        what: what.to_owned(),
+        why: why.to_owned(),
+    })
+}
+
+fn to_json<T: serde::Serialize>(what: &str, value: &T) -> Result<String, TxError> {
+    serde_json::to_string(value).map_err(|error| row_error(what, &error.to_string()))
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> Result<T, TxError> {
+    serde_json::from_str(text).map_err(|error| row_error(what, &error.to_string()))
+}
+
+fn parse_id<T: std::str::FromStr<Err = crate::model::ids::InvalidId>>(text: &str) -> Result<T, TxError> {
+    text.parse()
+        .map_err(|error: crate::model::ids::InvalidId| row_error("id", &error.to_string()))
+}
+
+#[cfg(test)]
+mod tests;

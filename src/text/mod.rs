@@ -7,8 +7,11 @@ pub mod clean;
 mod corpus_tests;
 pub mod fence;
 pub mod inert;
+pub mod jq;
+pub mod json;
 pub mod redact;
 pub mod signature;
+pub mod strict_json;
 pub mod untrusted;
 
 pub use clean::clean;

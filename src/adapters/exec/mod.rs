@@ -1,0 +1,110 @@
+//! What the hidden verb `tick __exec` does between fork and exec: its own session, limits, confinement, one report
+//! line, then it becomes the program. It decides nothing, and after the exec nothing of it is left.
+
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod files;
+
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    os::unix::process::{CommandExt as _, parent_id},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use rustix::process::{Resource, Rlimit};
+
+/// Largest file that a child may write.
+const FILE_SIZE: u64 = 4 << 30;
+
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Stands before each report line; only the runner knows it.
+    pub mark: String,
+    /// Process that has to be alive; this one dies with it.
+    pub parent: u32,
+    pub write: Vec<PathBuf>,
+    pub hide: Vec<PathBuf>,
+    pub network: bool,
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
+/// Becomes the program. Returns only when it could not.
+pub fn become_program(plan: &Plan) -> ExitCode {
+    let why = match prepare(plan) {
+        Ok(()) => exec(plan).to_string(),
+        Err(why) => why,
+    };
+    report(&plan.mark, &why);
+    ExitCode::from(127)
+}
+
+fn prepare(plan: &Plan) -> Result<(), String> {
+    rustix::process::setsid().map_err(|error| format!("cannot make a session of its own: {error}"))?;
+    die_with_parent()?;
+    if parent_id() != plan.parent {
+        return Err("the process that started it is gone".to_owned());
+    }
+    limit(Resource::Core, 0)?;
+    limit(Resource::Fsize, FILE_SIZE)?;
+    report(&plan.mark, &confine(plan));
+    Ok(())
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this process becomes the program, it starts none"
+)]
+fn exec(plan: &Plan) -> std::io::Error {
+    std::process::Command::new(&plan.program).args(&plan.args).exec()
+}
+
+/// One line for the runner, on stderr. Where that is closed there is no runner to tell.
+fn report(mark: &str, text: &str) {
+    let line = text.replace('\n', " ");
+    let _written = writeln!(std::io::stderr().lock(), "{mark} {line}");
+}
+
+fn limit(resource: Resource, most: u64) -> Result<(), String> {
+    let lower = |now: Option<u64>| Some(now.map_or(most, |now| now.min(most)));
+    let now = rustix::process::getrlimit(resource);
+    let limit = Rlimit {
+        current: lower(now.current),
+        maximum: lower(now.maximum),
+    };
+    rustix::process::setrlimit(resource, limit).map_err(|error| format!("cannot set a limit: {error}"))
+}
+
+#[cfg(target_os = "linux")]
+fn die_with_parent() -> Result<(), String> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|error| format!("cannot bind its life to its parent's: {error}"))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
+fn die_with_parent() -> Result<(), String> {
+    Ok(())
+}
+
+/// Applies what the kernel has, and says whether that is all of it.
+#[cfg(target_os = "linux")]
+fn confine(plan: &Plan) -> String {
+    // Files first: opening their rules is what the filter of calls may forbid later.
+    let files = files::confine(plan);
+    let calls = calls::confine();
+    match files.and(calls) {
+        Err(why) => format!("not sandboxed: {why}"),
+        Ok(()) if !plan.network => "not sandboxed: its network is open (no network namespace)".to_owned(),
+        Ok(()) => "sandboxed".to_owned(),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine(plan: &Plan) -> String {
+    let _unused = (&plan.write, &plan.hide, plan.network);
+    "not sandboxed: this system has neither Landlock nor seccomp".to_owned()
+}

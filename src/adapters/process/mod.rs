@@ -1,0 +1,129 @@
+//! The one place that starts agents, tests, gates and plugins. A child has a deadline, capped output, exactly the
+//! environment that it is given, and no descendant that outlives it. Nothing here looks at what a child said.
+//!
+//! Call [`run`] from the main thread: a child asks to die with the thread that started it.
+
+mod capture;
+mod env;
+mod running;
+mod tree;
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+use secrecy::SecretString;
+
+use crate::{adapters::clock::instant, model::RunId};
+
+pub use env::{Env, base_env, own_path, random_nonce};
+pub use tree::end_leftovers;
+
+/// Name of the variable that marks every process of one run.
+pub const RUN_ID_VARIABLE: &str = "TICK_RUN_ID";
+
+/// How long a child may take to end by itself once it was asked to. Part of its deadline.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Clone)]
+pub struct ChildSpec {
+    /// Absolute path.
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// The whole environment; the run marker is added to it.
+    pub env: Vec<(String, SecretString)>,
+    pub cwd: PathBuf,
+    /// May be left unread.
+    pub stdin: Vec<u8>,
+    /// By then everything has ended: the child is asked to end [`GRACE`] (at most a quarter) before.
+    pub deadline: Duration,
+    pub stdout_cap: usize,
+    pub stderr_cap: usize,
+    pub run_id: RunId,
+    pub sandbox: Sandbox,
+    pub stop: Option<StopFlag>,
+}
+
+/// What the kernel lets a child do, where it can enforce it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Directories below which it may write; nowhere else.
+    pub write: Vec<PathBuf>,
+    /// Directories that it may not read, apart from what lies in `write` and the working directory.
+    pub hide: Vec<PathBuf>,
+    pub network: Network,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Network {
+    /// Loopback at most. Only a network namespace can enforce it.
+    #[default]
+    None,
+    Open,
+}
+
+/// Says that a run has to end. Asked at least each second.
+#[derive(Clone)]
+pub struct StopFlag(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl StopFlag {
+    pub fn new(raised: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(raised))
+    }
+
+    pub fn raised(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for StopFlag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StopFlag")
+    }
+}
+
+/// How the child itself ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunExit {
+    Code(i32),
+    Signal(i32),
+    TimedOut,
+    Stopped,
+    /// The program never ran. What was attempted and why it failed.
+    SpawnFailed(String),
+}
+
+#[derive(Debug, Clone)]
+pub struct RawRun {
+    pub exit: RunExit,
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
+    /// More was written than was kept. A child that goes on flooding is ended.
+    pub truncated: bool,
+    pub wall: Duration,
+    /// `sandboxed…` or `not sandboxed: why`.
+    pub sandbox: String,
+    /// Descendants that were still there when the child had ended, and were killed.
+    pub leftovers: u32,
+}
+
+impl RawRun {
+    pub(crate) fn never_ran(why: String, wall: Duration) -> Self {
+        Self {
+            exit: RunExit::SpawnFailed(why),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            truncated: false,
+            wall,
+            sandbox: "not sandboxed: it never ran".to_owned(),
+            leftovers: 0,
+        }
+    }
+}
+
+/// Runs a child to its end, and its descendants with it.
+pub async fn run(spec: ChildSpec) -> RawRun {
+    let started = instant();
+    match running::Running::start(&spec) {
+        Ok(running) => running.finish(spec, started).await,
+        Err(why) => RawRun::never_ran(why, started.elapsed()),
+    }
+}

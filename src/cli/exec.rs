@@ -1,0 +1,47 @@
+//! `tick __exec`: how every child starts. Hidden; only the process runner writes such a command line.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+
+use clap::Args;
+
+use crate::{
+    adapters::exec::{Plan, become_program},
+    exit::Exit,
+};
+
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// Stands before each report line on stderr
+    #[arg(long)]
+    mark: String,
+    /// Process to die with
+    #[arg(long)]
+    parent: u32,
+    /// Directory that may be written
+    #[arg(long)]
+    write: Vec<PathBuf>,
+    /// Directory that may not be read
+    #[arg(long)]
+    hide: Vec<PathBuf>,
+    /// The network may be used
+    #[arg(long)]
+    network: bool,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+pub fn run(args: ExecArgs) -> ExitCode {
+    let mut command = args.command.into_iter();
+    let Some(program) = command.next() else {
+        return Exit::Usage.into();
+    };
+    become_program(&Plan {
+        mark: args.mark,
+        parent: args.parent,
+        write: args.write,
+        hide: args.hide,
+        network: args.network,
+        program: program.into(),
+        args: command.collect(),
+    })
+}

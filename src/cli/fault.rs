@@ -1,0 +1,79 @@
+//! The one way in which an error leaves the program: its words on stderr, its code to the caller.
+
+use std::io::Write;
+
+use crate::{
+    config::load::LoadError,
+    exit::{Exit, Fault},
+    render,
+    text::{Redactor, clean},
+};
+
+impl From<LoadError> for Fault {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Fault(fault) => fault,
+            LoadError::Missing { file } => Self::new(
+                Exit::Config,
+                format!("no configuration: {} does not exist", file.display()),
+            )
+            .advise("what it may say: tick config schema; {} is one already"),
+            LoadError::Wrong { file, problems } => {
+                let name = file
+                    .file_name()
+                    .map_or_else(|| file.display().to_string(), |n| n.to_string_lossy().into_owned());
+                Self::new(Exit::Config, render::config::problems(&name, &problems))
+            }
+        }
+    }
+}
+
+/// Prints an error with its causes and what mends it, and says with which code the process ends. An error that
+/// carries no code of its own is a bug.
+pub fn report(error: &anyhow::Error, redactor: &Redactor, out: &mut dyn Write) -> Exit {
+    let known = error.chain().find_map(|cause| cause.downcast_ref::<Fault>());
+    let exit = known.map_or(Exit::Bug, |fault| fault.exit);
+    let advice = known.map(|fault| fault.advice.clone()).unwrap_or_default();
+    let mut chain = error.chain().map(ToString::to_string);
+    let heading = chain.next().unwrap_or_default();
+    let text = render::fault::fault(&heading, &chain.collect::<Vec<_>>(), &advice, exit);
+    // Nothing can be done when even the message cannot be written.
+    let _ignored = out.write_all(redactor.redact(&clean(&text)).as_bytes());
+    exit
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    fn told(error: &anyhow::Error) -> (String, Exit) {
+        let mut out = Vec::new();
+        let exit = report(error, &Redactor::default(), &mut out);
+        (String::from_utf8(out).unwrap(), exit)
+    }
+
+    #[test]
+    fn a_fault_keeps_its_code_under_any_context() {
+        let fault = Fault::new(Exit::CouldNot, "no space left on device").advise("free some space");
+        let error = Err::<(), _>(fault)
+            .context("cannot write signals/latest.json")
+            .unwrap_err();
+        let (text, exit) = told(&error);
+        assert_eq!(exit, Exit::CouldNot);
+        insta::assert_snapshot!(text, @r"
+        cannot write signals/latest.json
+          because no space left on device
+          free some space
+        exit 75: could not run now (disk, state)
+        ");
+    }
+
+    #[test]
+    fn what_carries_no_code_is_a_bug() {
+        let (text, exit) = told(&anyhow::anyhow!("index\u{1b}[31m out of bounds"));
+        assert_eq!(exit, Exit::Bug);
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+}

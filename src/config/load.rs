@@ -1,0 +1,357 @@
+//! Finds the home, reads its files and the environment, and makes the one validated `Config` of this process.
+//! It writes nothing and starts nothing.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    Config, Home,
+    env::{Environment, parse_dotenv},
+    home, parse,
+    problem::{JsonPath, Problem},
+    raw, schema, trust, validate,
+};
+use crate::exit::{Exit, Fault};
+
+/// Declared collectors that are compiled into the binary (`collectors/` of the repository).
+pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions"];
+
+/// What a config is made from.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// `--home` or `TICK_HOME`.
+    pub home: Option<PathBuf>,
+    pub cwd: PathBuf,
+    pub env: Environment,
+}
+
+impl Sources {
+    pub fn of_process(home: Option<&Path>) -> Result<Self, Fault> {
+        let cwd = std::env::current_dir()
+            .map_err(|e| Fault::new(Exit::Config, format!("cannot tell the current directory: {e}")))?;
+        Ok(Self {
+            home: home.map(Path::to_owned),
+            cwd,
+            env: Environment::of_process(),
+        })
+    }
+}
+
+/// Why there is no config. The words for people are made in `render/config.rs`.
+#[derive(Debug)]
+pub enum LoadError {
+    /// No config file where it was looked for.
+    Missing {
+        file: PathBuf,
+    },
+    /// The file is there and wrong.
+    Wrong {
+        file: PathBuf,
+        problems: Vec<Problem>,
+    },
+    Fault(Fault),
+}
+
+impl From<Fault> for LoadError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The config of a home, with everything checked that can be checked without asking anybody.
+pub fn load(sources: Sources) -> Result<Config, LoadError> {
+    let Sources {
+        home: flag,
+        cwd,
+        mut env,
+    } = sources;
+    let found = home::find(flag.as_deref(), &cwd, &env)?;
+    let file = found.root.join("config.json");
+    let Some(text) = read(&file)? else {
+        return Err(LoadError::Missing { file });
+    };
+    let mut problems = Vec::new();
+    let dotenv = found.root.join(".env");
+    if let Some(text) = read(&dotenv)? {
+        match parse_dotenv(&text) {
+            Ok(values) => env.fill_from(values),
+            Err(wrong) => problems.extend(
+                wrong
+                    .into_iter()
+                    .map(|what| Problem::new(JsonPath::default().key(".env"), what).example("NAME='value'")),
+            ),
+        }
+    }
+    let (config, more) = from_value_text(&text, &env, &|dirs| home::layout(&found, dirs));
+    problems.extend(more);
+    let Some(mut config) = config else {
+        return Err(LoadError::Wrong { file, problems });
+    };
+    let (digests, more) = trust::examine(&config.home, &dotenv);
+    config.digests = digests;
+    config.toolchain_env = toolchain_env(&env);
+    problems.extend(more);
+    problems.extend(trust::check_place(&config.home, &watched(&config)));
+    if problems.is_empty() {
+        Ok(config)
+    } else {
+        Err(LoadError::Wrong { file, problems })
+    }
+}
+
+/// Where tool chains are, which children with a private HOME would not find.
+fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
+    let home = env.dir("HOME");
+    [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("NVM_DIR", ".nvm"),
+    ]
+    .into_iter()
+    .filter_map(|(name, below)| {
+        let dir = env.dir(name).or_else(|| Some(home.as_ref()?.join(below)))?;
+        dir.is_dir().then(|| (name.to_owned(), dir.display().to_string()))
+    })
+    .collect()
+}
+
+/// The config of a text, without looking at any file but the collectors of the home: for tests, and for worlds that
+/// are made by the program itself.
+pub fn from_text(text: &str, home: &Home, env: &Environment) -> Result<Config, Vec<Problem>> {
+    match from_value_text(text, env, &|_| home.clone()) {
+        (Some(config), problems) if problems.is_empty() => Ok(config),
+        (_, problems) => Err(problems),
+    }
+}
+
+/// The file as it stands, without any check; for `tick config explain`.
+pub fn file_value(file: &Path) -> Option<Value> {
+    parse::parse(&fs::read_to_string(file).ok()?)
+        .ok()
+        .map(|(value, _)| value)
+}
+
+/// All problems of the text; the config is there unless the text is no JSON at all.
+fn from_value_text(
+    text: &str,
+    env: &Environment,
+    layout: &dyn Fn(&raw::Dirs) -> Home,
+) -> (Option<Config>, Vec<Problem>) {
+    let (value, mut problems) = match parse::parse(text) {
+        Ok(parsed) => parsed,
+        Err(problem) => return (None, vec![problem]),
+    };
+    let (root, more) = typed(&value);
+    problems.extend(more);
+    let Some(root) = root else {
+        return (None, problems);
+    };
+    let home = layout(&root.dirs);
+    let context = validate::Context {
+        env,
+        home: &home,
+        collectors: declared_collectors(&home),
+    };
+    let (config, more) = validate::validate(&root, &context);
+    problems.extend(more);
+    (Some(config), problems)
+}
+
+/// The fast way is serde and the ranges. Only where one of them says no is the schema asked, which finds every
+/// violation; what is left of the file without them is returned for the other checks.
+fn typed(value: &Value) -> (Option<raw::Root>, Vec<Problem>) {
+    let error = match raw::Root::deserialize(value) {
+        Ok(root) if schema::within_ranges(value) => return (Some(root), Vec::new()),
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
+    let (mut problems, rest) = schema::violations(value);
+    if problems.is_empty() {
+        // The two disagree: say at least what serde says.
+        let what = error.map_or_else(|| "holds a number that is out of range".to_owned(), |e| e.to_string());
+        problems.push(Problem::new(JsonPath::default(), what));
+    }
+    (raw::Root::deserialize(&rest).ok(), problems)
+}
+
+fn declared_collectors(home: &Home) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = SHIPPED_COLLECTORS.iter().map(|name| (*name).to_owned()).collect();
+    let files = fs::read_dir(&home.collectors).into_iter().flatten().flatten();
+    names.extend(files.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".json")?.to_owned())));
+    names.remove("patterns");
+    names
+}
+
+/// What a remote of a work tree is compared with.
+fn watched(config: &Config) -> Vec<String> {
+    let names = config
+        .repos
+        .values()
+        .filter_map(|repo| repo.github.as_ref().map(ToString::to_string));
+    let urls = config
+        .repos
+        .values()
+        .filter_map(|repo| repo.git_url.as_deref().map(trust::url_path));
+    names.chain(urls).collect()
+}
+
+fn read(file: &Path) -> Result<Option<String>, LoadError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(LoadError::Wrong {
+            file: file.to_owned(),
+            problems: vec![Problem::new(
+                JsonPath::default(),
+                format!("{} is not UTF-8", file.display()),
+            )],
+        }),
+        Err(error) => Err(
+            Fault::new(Exit::Config, format!("cannot read {}: {error}", file.display()))
+                .advise("it must be readable by the user that runs tick")
+                .into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::config::Mode;
+
+    fn load_at(root: &Path, env: Environment) -> Result<Config, LoadError> {
+        load(Sources {
+            home: Some(root.to_owned()),
+            cwd: root.to_owned(),
+            env,
+        })
+    }
+
+    fn write(path: &Path, text: &str, mode: u32) {
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn an_empty_object_is_a_config() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir.path().join("config.json"), "{}", 0o644);
+        let config = load_at(dir.path(), Environment::default()).unwrap();
+        assert!(config.repos.is_empty());
+        assert_eq!(config.limits.diff_lines, 400);
+        assert_eq!(config.digests.len(), 1);
+    }
+
+    #[test]
+    fn the_example_loads_as_it_stands() {
+        let text = include_str!("../../config.example.json");
+        let env = Environment::new([("PATH", "/usr/bin")]);
+        let config = from_text(text, &Home::at(Path::new("/nonexistent")), &env).unwrap();
+        assert_eq!(config.repos.len(), 3);
+        assert!(config.repos.values().all(|repo| repo.mode <= Mode::MonitorOnly));
+    }
+
+    #[test]
+    fn the_example_of_the_environment_names_what_is_read() {
+        let text = include_str!("../../.env.example");
+        let uncommented: String = text
+            .lines()
+            .filter_map(|l| l.strip_prefix('#').filter(|l| !l.starts_with(' ')))
+            .fold(String::new(), |all, line| all + line + "\n");
+        let names: Vec<String> = parse_dotenv(&uncommented).unwrap().into_keys().collect();
+        for name in [
+            "GITHUB_TOKEN",
+            "SMTP_URL",
+            "NOTIFY_EMAIL_FROM",
+            "NOTIFY_EMAIL_TO",
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "TICK_HOME",
+        ] {
+            assert!(names.iter().any(|n| n == name), "{name} is not in .env.example");
+        }
+    }
+
+    #[test]
+    fn no_file_is_its_own_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = load_at(dir.path(), Environment::default()).unwrap_err();
+        assert!(matches!(error, LoadError::Missing { file } if file.ends_with("config.json")));
+    }
+
+    #[test]
+    fn secrets_come_from_the_dotenv_of_the_home() {
+        let dir = tempfile::tempdir().unwrap();
+        let config =
+            r#"{"repos": {"web": {"health": [{"url": "https://a.example", "headers": {"X-Key": "WEB_KEY"}}]}}}"#;
+        write(&dir.path().join("config.json"), config, 0o644);
+        write(
+            &dir.path().join(".env"),
+            "WEB_KEY=not-a-real-key\nGITHUB_TOKEN='not-a-real-token'\n",
+            0o600,
+        );
+        let config = load_at(dir.path(), Environment::default()).unwrap();
+        assert!(config.secrets.get("WEB_KEY").is_some());
+        assert!(config.secrets.github().is_some());
+        assert!(!format!("{config:?}").contains("not-a-real"));
+        let repo = config.repos.values().next().unwrap();
+        assert_eq!(repo.mode, Mode::Diagnose, "without a repository");
+    }
+
+    #[test]
+    fn all_problems_of_all_kinds_come_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = r#"{"mode": "auto", "limits": {"diff_lines": 0},
+            "repos": {"web": {"github": "acme", "test": ["a | b"], "health": [{"url": "acme.example/health"}]}}}"#;
+        write(&dir.path().join("config.json"), config, 0o666);
+        write(&dir.path().join(".env"), "nonsense\n", 0o600);
+        let Err(LoadError::Wrong { problems, .. }) = load_at(dir.path(), Environment::default()) else {
+            panic!("it must not load");
+        };
+        let paths: Vec<String> = problems.iter().map(|p| p.path.to_string()).collect();
+        for expected in [
+            ".env",
+            "mode",
+            "limits.diff_lines",
+            "repos.web.github",
+            "repos.web.test[0]",
+            "repos.web.health[0].url",
+        ] {
+            assert!(
+                paths.iter().any(|p| p == expected),
+                "{expected} is missing in {paths:?}"
+            );
+        }
+        assert!(
+            problems.iter().any(|p| p.what.contains("may be written by others")),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn a_home_inside_a_watched_work_tree_does_not_load() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join(".git")).unwrap();
+        let remote = "[remote \"origin\"]\n\turl = https://github.com/acme/web\n";
+        fs::write(dir.path().join(".git/config"), remote).unwrap();
+        fs::write(dir.path().join(".gitignore"), "*\n").unwrap();
+        write(
+            &dir.path().join("config.json"),
+            r#"{"repos": {"web": {"github": "acme/web"}}}"#,
+            0o644,
+        );
+        let Err(LoadError::Wrong { problems, .. }) = load_at(dir.path(), Environment::default()) else {
+            panic!("it must not load");
+        };
+        assert!(problems[0].what.contains("watched repository"), "{problems:?}");
+    }
+}

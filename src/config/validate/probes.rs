@@ -1,0 +1,215 @@
+//! Targets of a repo: health probes, JSON-RPC probes, uses of declared collectors.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Checks, minutes};
+use crate::{
+    config::{
+        DeclaredUse, HealthProbe, JsonRpcProbe, Target,
+        problem::{JsonPath, quote_str},
+        raw,
+    },
+    model::Slot,
+};
+
+impl Checks<'_> {
+    pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
+        let own = !(raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.collectors.is_empty());
+        if raw.targets.is_empty() {
+            let whole = raw::Target {
+                health: raw.health.clone(),
+                jsonrpc: raw.jsonrpc.clone(),
+                collectors: raw.collectors.clone(),
+            };
+            return vec![self.target(slot.as_str(), &whole, at)];
+        }
+        let at_targets = at.key("targets");
+        if own {
+            let what = "stands beside health, jsonrpc or collectors of the repo itself";
+            self.problem(at_targets.clone(), what, "move those into one of the targets");
+        }
+        let mut targets = Vec::new();
+        for (name, target) in &raw.targets {
+            let here = at_targets.key(name);
+            if Slot::parse(name).is_err() {
+                let what = format!(
+                    "{} is not a target's name (lower-case letters, digits, - and _)",
+                    quote_str(name)
+                );
+                self.problem(here.clone(), what, "web");
+            }
+            targets.push(self.target(name, target, &here));
+        }
+        targets
+    }
+
+    fn target(&mut self, name: &str, raw: &raw::Target, at: &JsonPath) -> Target {
+        let at_health = at.key("health");
+        let at_rpc = at.key("jsonrpc");
+        let health: Vec<HealthProbe> = raw
+            .health
+            .iter()
+            .enumerate()
+            .filter_map(|(n, probe)| self.health(probe, &at_health.index(n)))
+            .collect();
+        let jsonrpc: Vec<JsonRpcProbe> = raw
+            .jsonrpc
+            .iter()
+            .enumerate()
+            .filter_map(|(n, probe)| self.jsonrpc(probe, &at_rpc.index(n)))
+            .collect();
+        self.unique(health.iter().map(|p| p.name.as_str()), &at_health);
+        self.unique(jsonrpc.iter().map(|p| p.name.as_str()), &at_rpc);
+        Target {
+            name: name.to_owned(),
+            health,
+            jsonrpc,
+            declared: self.declared(raw, &at.key("collectors")),
+        }
+    }
+
+    /// Two probes of one name would share one history.
+    fn unique<'a>(&mut self, names: impl Iterator<Item = &'a str>, at: &JsonPath) {
+        let mut seen = std::collections::BTreeSet::new();
+        for (n, name) in names.enumerate() {
+            if !seen.insert(name) {
+                let what = format!("is the second probe that is called {}", quote_str(name));
+                self.problem(at.index(n).key("name"), what, "a name of its own");
+            }
+        }
+    }
+
+    fn health(&mut self, raw: &raw::Health, at: &JsonPath) -> Option<HealthProbe> {
+        let headers = self.headers(&raw.headers, &at.key("headers"));
+        let expect = at.key("expect");
+        self.jq(raw.expect.jq.as_ref(), expect.key("jq"), ".ok == true");
+        self.jq(raw.release.as_ref(), at.key("release"), ".release");
+        self.jq(raw.requests.as_ref(), at.key("requests"), ".requests");
+        let url = self.url(&raw.url, at.key("url"), "https://acme.example/health")?;
+        Some(HealthProbe {
+            name: raw.name.clone().unwrap_or_else(|| place(&url)),
+            url,
+            every: raw.every_minutes.map(minutes),
+            timeout: Duration::from_secs(raw.timeout_seconds.into()),
+            status: if raw.expect.status.is_empty() {
+                (200..=299).collect()
+            } else {
+                raw.expect.status.clone()
+            },
+            jq: raw.expect.jq.clone(),
+            contains: raw.expect.contains.clone(),
+            release: raw.release.clone(),
+            requests: raw.requests.clone(),
+            max_latency: raw.expect.max_latency_ms.map(|ms| Duration::from_millis(ms.into())),
+            headers,
+        })
+    }
+
+    fn jsonrpc(&mut self, raw: &raw::JsonRpc, at: &JsonPath) -> Option<JsonRpcProbe> {
+        let headers = self.headers(&raw.headers, &at.key("headers"));
+        self.jq(raw.jq.as_ref(), at.key("jq"), "length > 2");
+        if raw.max_lag.is_some() && raw.reference.is_none() {
+            self.problem(
+                at.key("max_lag"),
+                "needs a reference to compare with",
+                "\"reference\": \"https://rpc.other.example\"",
+            );
+        }
+        if !raw.params.is_array() && !raw.params.is_object() {
+            self.problem(
+                at.key("params"),
+                format!("{} is no list and no object", raw.params),
+                "[]",
+            );
+        }
+        if raw.method.trim().is_empty() {
+            self.problem(at.key("method"), "is empty", "\"eth_blockNumber\"");
+        }
+        let reference = raw
+            .reference
+            .as_ref()
+            .and_then(|text| self.url(text, at.key("reference"), "https://rpc.other.example"));
+        Some(JsonRpcProbe {
+            name: raw.name.clone().unwrap_or_else(|| raw.method.clone()),
+            url: self.url(&raw.url, at.key("url"), "https://rpc.acme.example")?,
+            every: raw.every_minutes.map(minutes),
+            timeout: Duration::from_secs(raw.timeout_seconds.into()),
+            method: raw.method.clone(),
+            params: raw.params.clone(),
+            jq: raw.jq.clone(),
+            reference,
+            max_lag: raw.max_lag.map(u64::from),
+            headers,
+        })
+    }
+
+    fn declared(&mut self, raw: &raw::Target, at: &JsonPath) -> Vec<DeclaredUse> {
+        let mut uses = Vec::new();
+        for (name, raw) in &raw.collectors {
+            let here = at.key(name);
+            if !self.context.collectors.contains(name) {
+                let known: Vec<&str> = self.context.collectors.iter().map(String::as_str).collect();
+                let what = format!("is not a declared collector (there is: {})", known.join(", "));
+                self.problem(
+                    here.clone(),
+                    what,
+                    &format!("collectors/{name}.json and collectors/{name}.jq"),
+                );
+            }
+            let at_secrets = here.key("secrets");
+            let secrets = raw
+                .secrets
+                .iter()
+                .filter_map(|(key, variable)| Some((key.clone(), self.secret(variable, at_secrets.key(key))?)))
+                .collect();
+            uses.push(DeclaredUse {
+                collector: name.clone(),
+                every: raw.every_minutes.map(minutes),
+                values: raw.values.clone(),
+                secrets,
+            });
+        }
+        uses
+    }
+
+    fn headers(
+        &mut self,
+        raw: &std::collections::BTreeMap<String, String>,
+        at: &JsonPath,
+    ) -> Vec<(String, SecretString)> {
+        let mut headers = Vec::new();
+        for (name, variable) in raw {
+            if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
+                let what = format!("{} is not a header name", quote_str(name));
+                self.problem(at.key(name), what, "Authorization");
+            }
+            if let Some(value) = self.secret(variable, at.key(name)) {
+                headers.push((name.clone(), value));
+            }
+        }
+        headers
+    }
+
+    /// Only whether it parses; names are resolved where it is compiled.
+    fn jq(&mut self, program: Option<&String>, at: JsonPath, example: &str) {
+        let Some(program) = program else { return };
+        if jaq_core::load::parse(program, |parser| parser.term()).is_none() {
+            self.problem(
+                at,
+                format!("{} is not a jq program", quote_str(program)),
+                &format!("\"{example}\""),
+            );
+        }
+    }
+}
+
+/// How a probe without a name is called: the path, or the host where there is none.
+fn place(url: &Url) -> String {
+    match url.path() {
+        "" | "/" => url.host_str().unwrap_or_default().to_owned(),
+        path => path.to_owned(),
+    }
+}

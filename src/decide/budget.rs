@@ -1,0 +1,131 @@
+//! Whether another attempt may be made: attempts per failure type, failure signatures that repeat, money, runs.
+
+use serde::Serialize;
+
+use super::facts::{AttemptFacts, Facts, Failure, Policy};
+use crate::model::incident::{AttemptOutcome, FailureType};
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Budget {
+    Go {
+        n: u32,
+        of: u32,
+    },
+    /// Not now; the sentence says what has to pass first. Does not end the incident.
+    Wait(String),
+    /// Money or agent runs are used up for now: told once, tried again when a new day or month begins.
+    Spent(String),
+    /// No further attempt in this generation.
+    Exhausted(String),
+}
+
+/// Attempts a failure type gets, and how often the same failure signature may be seen.
+pub const fn limits_of(failure: FailureType) -> (u32, u32) {
+    match failure {
+        FailureType::Unit | FailureType::AgentTask | FailureType::Visual => (3, 2),
+        FailureType::Runtime => (2, 2),
+        FailureType::E2e => (2, 3),
+        FailureType::Build | FailureType::Deploy => (2, 1),
+        FailureType::Migration => (1, 1),
+        FailureType::Health => (0, 0),
+    }
+}
+
+/// Every class of every repo starts with this cap; five merged fixes with none taken back lift it.
+const FIRST_CAP: u32 = 2;
+const EARNED_AFTER: u32 = 5;
+/// Runs that were not charged (hang, overload, interruption) are bounded too.
+const UNCHARGED_CAP: u32 = 6;
+
+/// Attempts that this incident gets in all.
+pub fn allowed(facts: &Facts) -> u32 {
+    let (column, _) = limits_of(facts.failure_type());
+    if facts.record.merged >= EARNED_AFTER && facts.record.taken_back == 0 {
+        column
+    } else {
+        column.min(FIRST_CAP)
+    }
+}
+
+pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
+    let of = allowed(facts);
+    let charged = u32::try_from(facts.attempts.iter().filter(|a| a.attempt.charged).count()).unwrap_or(u32::MAX);
+    let uncharged = u32::try_from(facts.attempts.len()).unwrap_or(u32::MAX) - charged;
+    if let Some(why) = repeated(facts) {
+        return Budget::Exhausted(why);
+    }
+    if charged >= of {
+        return Budget::Exhausted(format!("{charged} of {of} attempts are used"));
+    }
+    if uncharged >= UNCHARGED_CAP {
+        return Budget::Exhausted(format!("the agent could not work {uncharged} times"));
+    }
+    if let Some(why) = said_no(facts) {
+        return Budget::Exhausted(why);
+    }
+    if let Some(why) = out_of_money(facts, policy) {
+        return Budget::Spent(why);
+    }
+    if facts.attempts_this_run >= policy.retries_per_run {
+        return Budget::Wait(format!("{} attempts were made in this run", policy.retries_per_run));
+    }
+    Budget::Go {
+        n: u32::try_from(facts.attempts.len()).unwrap_or(u32::MAX) + 1,
+        of,
+    }
+}
+
+fn out_of_money(facts: &Facts, policy: &Policy) -> Option<String> {
+    let spent = facts.spent_usd;
+    let over = |used: f64, limit: f64, what: &str| {
+        (used + policy.usd_per_run > limit).then(|| format!("{what}: ${used:.2} of ${limit:.2} are used"))
+    };
+    if spent.day_runs >= policy.agent_runs_per_day {
+        return Some(format!("{} agent runs today, the limit", spent.day_runs));
+    }
+    over(spent.incident, policy.usd_per_incident, "this incident")
+        .or_else(|| over(spent.day, policy.usd_per_day, "today"))
+        .or_else(|| over(spent.month, policy.usd_per_month, "this month"))
+}
+
+/// The same failure as often as its type allows. A failure signature is `<test and message>-<with paths>`: the
+/// same test and message under other paths is let through once more.
+fn repeated(facts: &Facts) -> Option<String> {
+    let (_, stop_at) = limits_of(facts.failure_type());
+    let stop_at = usize::try_from(stop_at.max(2)).unwrap_or(2);
+    let sigs: Vec<(&str, &str)> = facts
+        .attempts
+        .iter()
+        .filter_map(|a| a.attempt.failure_sig.as_deref())
+        .map(|sig| (sig.split('-').next().unwrap_or(sig), sig))
+        .collect();
+    let again = sigs.iter().any(|(short, full)| {
+        sigs.iter().filter(|(_, other)| other == full).count() >= stop_at
+            || sigs.iter().filter(|(other, _)| other == short).count() > stop_at
+    });
+    again.then(|| "the same failure was seen again after another patch".to_owned())
+}
+
+/// The agent's honest no is taken: it is not asked the same thing again.
+fn said_no(facts: &Facts) -> Option<String> {
+    facts.attempts.iter().find_map(|a| match &a.attempt.outcome {
+        Some(AttemptOutcome::CannotFix(why)) => Some(format!("the agent says it cannot fix this: {why}")),
+        Some(
+            AttemptOutcome::Committed
+            | AttemptOutcome::NoChange
+            | AttemptOutcome::Refused(_)
+            | AttemptOutcome::Infrastructure(_)
+            | AttemptOutcome::Failed(_)
+            | AttemptOutcome::Interrupted(_),
+        )
+        | None => None,
+    })
+}
+
+/// Rounds in which the auditor asked for a change: one is allowed.
+pub fn revisions(attempts: &[AttemptFacts]) -> usize {
+    attempts
+        .iter()
+        .filter(|a| matches!(a.failure(), Some(Failure::Revise(_))))
+        .count()
+}

@@ -1,0 +1,262 @@
+//! Ledger and signals: what is new, known, regressed or already handled; which symptom joins which cause.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Serialize;
+
+use super::observation::{poisson_at_least, rate_per_hour};
+use crate::model::{
+    IncidentId, Signature, Slot,
+    incident::IncidentOutcome,
+    signal::{Severity, SignalKind},
+};
+
+/// What the ledger knows of a signature that a signal carries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Known {
+    pub inventory: bool,
+    pub ignored: bool,
+    pub first_seen: DateTime<Utc>,
+    pub last_seen: DateTime<Utc>,
+    pub count: u64,
+    /// Ticks in a row that saw it, this one included.
+    pub bad_ticks: u32,
+    pub incident: Option<KnownIncident>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownIncident {
+    pub id: IncidentId,
+    pub outcome: Option<IncidentOutcome>,
+    pub closed_at: Option<DateTime<Utc>>,
+}
+
+/// One group of signals of one signature in this snapshot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    pub signature: Signature,
+    pub repo: Slot,
+    pub kind: SignalKind,
+    pub severity: Severity,
+    pub count: u64,
+    pub first_seen: DateTime<Utc>,
+    pub last_seen: DateTime<Utc>,
+    /// The source that reported it is looked at for the first time.
+    pub first_sight: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub enum Standing {
+    /// Opens an incident of this generation; the sentence says why.
+    Open { generation: u32, why: String },
+    /// Stood there at first sight: stored, listed once.
+    Inventory,
+    /// Has an incident, or a word of a person; nothing new to do.
+    Handled,
+    /// A symptom that waits: it joins a cause of this slot, or opens after two bad ticks.
+    Symptom,
+    /// Too mild to act on.
+    Mild,
+}
+
+/// A known entry comes back as news after this long.
+const QUIET: TimeDelta = TimeDelta::days(7);
+const RISE_FACTOR: f64 = 3.0;
+const RISE_P: f64 = 0.01;
+
+/// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
+pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
+    if group.severity < Severity::Error {
+        return Standing::Mild;
+    }
+    let Some(known) = known else {
+        return first_time(group);
+    };
+    if known.ignored {
+        return Standing::Handled;
+    }
+    if let Some(incident) = &known.incident {
+        return again(group, incident);
+    }
+    if known.inventory {
+        return inventory(group, known);
+    }
+    if group.kind.is_symptom() {
+        return if known.bad_ticks >= 2 {
+            Standing::Open {
+                generation: 1,
+                why: "seen in two looks in a row".to_owned(),
+            }
+        } else {
+            Standing::Symptom
+        };
+    }
+    Standing::Open {
+        generation: 1,
+        why: "new".to_owned(),
+    }
+}
+
+fn first_time(group: &Group) -> Standing {
+    if group.kind.is_symptom() {
+        Standing::Symptom
+    } else if group.first_sight {
+        Standing::Inventory
+    } else {
+        Standing::Open {
+            generation: 1,
+            why: "new".to_owned(),
+        }
+    }
+}
+
+fn again(group: &Group, incident: &KnownIncident) -> Standing {
+    let Some(outcome) = incident.outcome else {
+        return Standing::Handled;
+    };
+    match outcome {
+        IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone => {
+            let after = incident.closed_at.is_none_or(|closed| group.last_seen > closed);
+            if after {
+                Standing::Open {
+                    generation: incident.id.generation() + 1,
+                    why: "it came back".to_owned(),
+                }
+            } else {
+                Standing::Handled
+            }
+        }
+        IncidentOutcome::TakenBack
+        | IncidentOutcome::Declined
+        | IncidentOutcome::Noise
+        | IncidentOutcome::Ignored
+        | IncidentOutcome::Escalated => Standing::Handled,
+    }
+}
+
+fn inventory(group: &Group, known: &Known) -> Standing {
+    if group.first_seen - known.last_seen >= QUIET {
+        return Standing::Open {
+            generation: 1,
+            why: "known from first sight, back after seven quiet days".to_owned(),
+        };
+    }
+    let history = (known.last_seen - known.first_seen).max(TimeDelta::minutes(15));
+    let before = rate_per_hour(known.count, history);
+    let window = (group.last_seen - known.last_seen).max(TimeDelta::minutes(15));
+    let now = rate_per_hour(group.count, window);
+    #[expect(clippy::cast_precision_loss, reason = "hours of at most some years")]
+    let expected = before * window.num_seconds() as f64 / 3600.0;
+    if now > RISE_FACTOR * before && poisson_at_least(group.count, expected) <= RISE_P {
+        return Standing::Open {
+            generation: 1,
+            why: "known from first sight, and rising".to_owned(),
+        };
+    }
+    Standing::Handled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn t(minutes: i64) -> DateTime<Utc> {
+        DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z")
+            .unwrap()
+            .with_timezone(&Utc)
+            + TimeDelta::minutes(minutes)
+    }
+
+    fn group(kind: SignalKind, first_sight: bool) -> Group {
+        Group {
+            signature: Signature::parse("7f3a91c07f3a91c0").unwrap(),
+            repo: Slot::parse("api").unwrap(),
+            kind,
+            severity: Severity::Error,
+            count: 5,
+            first_seen: t(0),
+            last_seen: t(1),
+            first_sight,
+        }
+    }
+
+    fn known(incident: Option<(u32, Option<IncidentOutcome>)>) -> Known {
+        let sig = Signature::parse("7f3a91c07f3a91c0").unwrap();
+        Known {
+            inventory: false,
+            ignored: false,
+            first_seen: t(-60),
+            last_seen: t(-15),
+            count: 5,
+            bad_ticks: 1,
+            incident: incident.map(|(generation, outcome)| KnownIncident {
+                id: IncidentId::new(&sig, generation),
+                outcome,
+                closed_at: outcome.map(|_| t(-5)),
+            }),
+        }
+    }
+
+    #[test]
+    fn first_sight_is_an_inventory_and_later_sights_are_news() {
+        assert_eq!(standing(&group(SignalKind::Exception, true), None), Standing::Inventory);
+        assert!(matches!(
+            standing(&group(SignalKind::Exception, false), None),
+            Standing::Open { generation: 1, .. }
+        ));
+    }
+
+    #[test]
+    fn a_symptom_needs_two_looks() {
+        assert_eq!(standing(&group(SignalKind::Health, false), None), Standing::Symptom);
+        let mut seen = known(None);
+        assert_eq!(
+            standing(&group(SignalKind::Health, false), Some(&seen)),
+            Standing::Symptom
+        );
+        seen.bad_ticks = 2;
+        assert!(matches!(
+            standing(&group(SignalKind::Health, false), Some(&seen)),
+            Standing::Open { .. }
+        ));
+    }
+
+    #[test]
+    fn a_persons_no_is_final_and_a_regression_is_a_new_generation() {
+        let group = group(SignalKind::Exception, false);
+        for outcome in [
+            IncidentOutcome::Declined,
+            IncidentOutcome::Escalated,
+            IncidentOutcome::TakenBack,
+        ] {
+            assert_eq!(
+                standing(&group, Some(&known(Some((1, Some(outcome)))))),
+                Standing::Handled
+            );
+        }
+        assert_eq!(standing(&group, Some(&known(Some((1, None))))), Standing::Handled);
+        assert!(matches!(
+            standing(&group, Some(&known(Some((1, Some(IncidentOutcome::Resolved)))))),
+            Standing::Open { generation: 2, .. }
+        ));
+    }
+
+    #[test]
+    fn a_known_entry_opens_when_it_rises_or_returns() {
+        let mut entry = known(None);
+        entry.inventory = true;
+        entry.first_seen = t(-1440);
+        entry.count = 400;
+        assert_eq!(
+            standing(&group(SignalKind::Exception, false), Some(&entry)),
+            Standing::Handled
+        );
+        let mut storm = group(SignalKind::Exception, false);
+        storm.count = 200;
+        assert!(matches!(standing(&storm, Some(&entry)), Standing::Open { .. }));
+        entry.last_seen = t(-8 * 1440);
+        assert!(matches!(
+            standing(&group(SignalKind::Exception, false), Some(&entry)),
+            Standing::Open { .. }
+        ));
+    }
+}

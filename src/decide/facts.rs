@@ -1,0 +1,457 @@
+//! What a decision looks at: facts from the store, what this iteration read outside, and the policy. Plain data;
+//! the little behaviour here derives one fact from another.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::merge::Restores;
+pub use crate::model::report::Status;
+use crate::model::{
+    IncidentId, Mode, PullNumber, Sha, Signature,
+    checks::Checks,
+    evidence::{Audit, AuditVerdict, GuardReport, GuardVerdict, Proof, ProofGrade},
+    incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
+    pull::{CommitInfo, Pull, Rules, StopSigns},
+    signal::{Culprit, Severity, SignalKind},
+};
+
+/// Everything the store knows about one incident. Stage is a function of this.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Facts {
+    pub incident: Incident,
+    pub cause: Cause,
+    pub triage: Option<Triage>,
+    /// Triage calls that gave no usable answer.
+    pub triage_failures: u32,
+    /// Since the last `tick retry`, oldest first.
+    pub attempts: Vec<AttemptFacts>,
+    /// The head that our branch was last pushed to.
+    pub pushed: Option<Pushed>,
+    pub pull: Option<OurPull>,
+    pub merge: Option<OurMerge>,
+    pub revert: Option<OurRevert>,
+    /// Messages that were sent (or, for a lost answer, taken as sent).
+    pub told: BTreeSet<Status>,
+    /// Other effects that are done, by key.
+    pub done: BTreeSet<String>,
+    /// A person's `tick approve`: who, and for which head.
+    pub approved: Option<Approved>,
+    /// Local `tick pause`: what it says.
+    pub paused: Option<String>,
+    /// Merges are frozen since a host fault: why.
+    pub frozen: Option<String>,
+    pub spent_usd: Spend,
+    /// Fixes of this failure class in this repo: merged, and taken back.
+    pub record: ClassRecord,
+    /// Open PRs of ours in this repo, this incident's own not counted.
+    pub other_open_pulls: u32,
+    /// Agent attempts made in this process, over all incidents.
+    pub attempts_this_run: u32,
+    /// Last look at the source that reported the cause which was read in full.
+    pub source_ok_at: Option<DateTime<Utc>>,
+    /// Rates and probes since the merge went live, for the observation.
+    pub watch: Option<Watch>,
+}
+
+/// The primary signature's row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cause {
+    pub signature: Signature,
+    pub title: String,
+    pub label: String,
+    pub kind: SignalKind,
+    pub severity: Severity,
+    pub culprit: Option<Culprit>,
+    pub first_seen: DateTime<Utc>,
+    pub last_seen: DateTime<Utc>,
+    pub count: u64,
+    pub release: Option<Sha>,
+    pub ignored_until: Option<DateTime<Utc>>,
+}
+
+/// One attempt with what was computed about its current head.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptFacts {
+    pub attempt: Attempt,
+    /// Tree of its head: what has to land on its base.
+    pub tree: Option<Sha>,
+    /// Times its head was replayed onto a moved base.
+    pub rebases: u32,
+    pub guards: Option<GuardReport>,
+    pub proof: Option<Proof>,
+    pub audit: Option<Audit>,
+    /// Audit calls on this head that gave no usable answer.
+    pub audit_failures: u32,
+    /// Blocking checks that failed on its pushed head.
+    pub ci_failed: Option<Vec<String>>,
+}
+
+/// Why an attempt is over without a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Failure {
+    NoHead(String),
+    Guards(String),
+    Proof(String),
+    Audit(String),
+    Revise(String),
+    Ci(String),
+}
+
+impl Failure {
+    pub fn sentence(&self) -> &str {
+        match self {
+            Self::NoHead(why)
+            | Self::Guards(why)
+            | Self::Proof(why)
+            | Self::Audit(why)
+            | Self::Revise(why)
+            | Self::Ci(why) => why,
+        }
+    }
+}
+
+impl AttemptFacts {
+    /// An attempt about whose head nothing is known yet.
+    pub fn of(attempt: Attempt) -> Self {
+        Self {
+            attempt,
+            tree: None,
+            rebases: 0,
+            guards: None,
+            proof: None,
+            audit: None,
+            audit_failures: 0,
+            ci_failed: None,
+        }
+    }
+
+    pub fn head(&self) -> Option<&Sha> {
+        self.attempt.head.as_ref()
+    }
+
+    /// The first thing that ended this attempt, in the order in which evidence is gathered.
+    pub fn failure(&self) -> Option<Failure> {
+        match &self.attempt.outcome {
+            None | Some(AttemptOutcome::Committed) => {}
+            Some(AttemptOutcome::NoChange) => return Some(Failure::NoHead("the agent changed nothing".to_owned())),
+            Some(
+                AttemptOutcome::CannotFix(why)
+                | AttemptOutcome::Refused(why)
+                | AttemptOutcome::Infrastructure(why)
+                | AttemptOutcome::Failed(why)
+                | AttemptOutcome::Interrupted(why),
+            ) => return Some(Failure::NoHead(why.clone())),
+        }
+        if let Some(guards) = &self.guards
+            && guards.verdict == GuardVerdict::Reject
+        {
+            let why = guards
+                .findings
+                .iter()
+                .find(|f| f.verdict == GuardVerdict::Reject)
+                .map_or_else(
+                    || "refused by the guards".to_owned(),
+                    |f| format!("{}: {}", f.rule, f.why),
+                );
+            return Some(Failure::Guards(why));
+        }
+        if let Some(proof) = &self.proof {
+            match &proof.grade {
+                ProofGrade::NotRed(why) | ProofGrade::NotGreen(why) => return Some(Failure::Proof(why.clone())),
+                ProofGrade::Proven | ProofGrade::Unproven(_) => {}
+            }
+        }
+        if let Some(audit) = &self.audit {
+            match audit.verdict {
+                AuditVerdict::Approve => {}
+                AuditVerdict::Revise => return Some(Failure::Revise(audit.reasons.join("; "))),
+                AuditVerdict::Reject => return Some(Failure::Audit(audit.reasons.join("; "))),
+            }
+        }
+        self.ci_failed
+            .as_ref()
+            .map(|names| Failure::Ci(format!("CI failed: {}", names.join(", "))))
+    }
+
+    /// Why only a person may merge this head, if so.
+    pub fn needs_person(&self) -> Option<String> {
+        if let Some(guards) = &self.guards
+            && guards.verdict == GuardVerdict::NeedsHuman
+        {
+            let finding = guards.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
+            return Some(finding.map_or_else(
+                || "the guards ask for a person".to_owned(),
+                |f| format!("{}: {}", f.path, f.why),
+            ));
+        }
+        match &self.proof.as_ref()?.grade {
+            ProofGrade::Unproven(why) => Some(format!("not proven: {why}")),
+            ProofGrade::Proven | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    pub by: String,
+    pub head: Sha,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pushed {
+    pub head: Sha,
+    pub at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OurPull {
+    pub number: PullNumber,
+    pub url: String,
+    pub draft: bool,
+}
+
+/// A merge of our PR, by us or by a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OurMerge {
+    pub sha: Sha,
+    pub head: Sha,
+    pub at: DateTime<Utc>,
+    /// The person who merged it, when it was not us.
+    pub by: Option<String>,
+    pub landed: Option<Landed>,
+    /// The test commands on the landed commit, run when its parent is not the tested base.
+    pub landed_tests: Option<bool>,
+    /// When the release that carries it began to serve.
+    pub live_at: Option<DateTime<Utc>>,
+    /// The verdict of the observation, once recorded.
+    pub observed: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landed {
+    pub tree: Sha,
+    pub parent: Sha,
+    pub expected_tree: Sha,
+    pub tested_base: Sha,
+}
+
+impl Landed {
+    pub fn verdict(&self) -> Landing {
+        if self.tree != self.expected_tree {
+            Landing::WrongTree
+        } else if self.parent == self.tested_base {
+            Landing::AsTested
+        } else {
+            Landing::Raced
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Landing {
+    /// Tree and parent are the tested ones.
+    AsTested,
+    /// The tree is right for another parent: something else landed first.
+    Raced,
+    /// The host wrote another tree than the one that was tested.
+    WrongTree,
+}
+
+/// Taking our own merge back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OurRevert {
+    pub why: String,
+    pub note: bool,
+    /// The revert commit and what makes it safe to merge; none when it conflicts.
+    pub head: Option<Sha>,
+    pub base: Option<Sha>,
+    pub tree: Option<Sha>,
+    pub restores: Restores,
+    pub pushed: Option<DateTime<Utc>>,
+    pub pull: Option<PullNumber>,
+    pub merged: Option<Sha>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Spend {
+    pub incident: f64,
+    pub day: f64,
+    pub month: f64,
+    pub day_runs: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ClassRecord {
+    pub merged: u32,
+    pub taken_back: u32,
+}
+
+/// What was seen since the release with our merge began to serve.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Watch {
+    /// Events an hour before the merge.
+    pub rate_before: f64,
+    /// Events of the cause by the new release.
+    pub seen: u64,
+    /// Requests served since then, where a source tells it.
+    pub requests: Option<u64>,
+    /// The last look at the source that was read in full; blindness is not quiet.
+    pub looked_until: DateTime<Utc>,
+    pub others: Vec<OtherRate>,
+    /// A probe that was up before the merge is down in this many samples in a row.
+    pub probe_down_samples: u32,
+}
+
+/// Another error signature of the same repo.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OtherRate {
+    pub signature: Signature,
+    pub rate_before: f64,
+    pub seen: u64,
+    /// Not known before the merge.
+    pub new: bool,
+    /// Its first frame is in a file of our diff.
+    pub in_our_diff: bool,
+    /// Samples in a row in which it was seen.
+    pub samples: u32,
+}
+
+/// The outside reads that a stage wants. Nothing else is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each read is wanted or not, independently")]
+pub struct Need {
+    pub stop: bool,
+    pub rules: bool,
+    pub base: bool,
+    pub pull: bool,
+    /// Checks of our pushed head, or of the revert's.
+    pub checks: bool,
+    /// The commit that the merge made.
+    pub landed: bool,
+    pub revert_pull: bool,
+}
+
+/// What this very iteration read outside. A read that was not wanted is none; one that failed is in `unreadable`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Seen {
+    pub stop: Option<StopSigns>,
+    pub rules: Option<Rules>,
+    /// Head of the default branch.
+    pub base: Option<Sha>,
+    pub pull: Option<Pull>,
+    pub checks: Option<Checks>,
+    pub landed: Option<CommitInfo>,
+    pub revert_pull: Option<Pull>,
+    /// The branch that may receive a merge.
+    pub base_branch: Option<String>,
+    /// Open review threads, where the rules ask for their resolution.
+    pub threads: Option<u32>,
+    pub unreadable: Vec<String>,
+}
+
+/// The owner's settings as far as decisions need them.
+#[derive(Debug, Clone, Serialize)]
+pub struct Policy {
+    /// The highest rung the repo is allowed and equipped for.
+    pub rung: Mode,
+    /// What keeps it from the configured rung, for every report.
+    pub missing: Vec<String>,
+    pub usd_per_incident: f64,
+    pub usd_per_day: f64,
+    pub usd_per_month: f64,
+    /// Worst case of one agent run.
+    pub usd_per_run: f64,
+    pub agent_runs_per_day: u32,
+    pub retries_per_run: u32,
+    pub open_pulls_per_repo: u32,
+    pub rollback_own: bool,
+    #[serde(with = "seconds")]
+    pub observe_min: chrono::TimeDelta,
+    pub may_skip: Vec<String>,
+    #[serde(serialize_with = "pattern")]
+    pub nonblocking: Option<regex::Regex>,
+    /// The repo's release can be read (a probe tells its SHA).
+    pub release_known: bool,
+}
+
+mod seconds {
+    use serde::Serializer;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(delta: &chrono::TimeDelta, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(delta.num_seconds())
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn pattern<S: serde::Serializer>(regex: &Option<regex::Regex>, serializer: S) -> Result<S::Ok, S::Error> {
+    match regex {
+        Some(regex) => serializer.serialize_some(regex.as_str()),
+        None => serializer.serialize_none(),
+    }
+}
+
+impl Facts {
+    pub fn id(&self) -> &IncidentId {
+        &self.incident.id
+    }
+
+    pub fn current(&self) -> Option<&AttemptFacts> {
+        self.attempts.last()
+    }
+
+    pub fn failure_type(&self) -> FailureType {
+        self.triage.as_ref().map_or(FailureType::Runtime, |t| t.failure_type)
+    }
+}
+
+/// Effects by key, as `decide` names them. One place, so that keys cannot drift apart.
+pub mod keys {
+    use super::{IncidentId, Sha, Status};
+    use crate::model::AttemptId;
+
+    pub fn push(attempt: &AttemptId, head: &Sha) -> String {
+        format!("push:{attempt}:{}", head.short())
+    }
+    pub fn open_pull(incident: &IncidentId) -> String {
+        format!("open_pr:{incident}")
+    }
+    pub fn body(incident: &IncidentId, slot: &str) -> String {
+        format!("body:{incident}:{slot}")
+    }
+    pub fn comment(incident: &IncidentId, slot: &str) -> String {
+        format!("comment:{incident}:{slot}")
+    }
+    pub fn label(incident: &IncidentId, label: &str) -> String {
+        format!("label:{incident}:{label}")
+    }
+    pub fn ready(incident: &IncidentId) -> String {
+        format!("ready:{incident}")
+    }
+    pub fn review(incident: &IncidentId) -> String {
+        format!("review:{incident}")
+    }
+    pub fn close_pull(incident: &IncidentId) -> String {
+        format!("close:{incident}")
+    }
+    pub fn merge(incident: &IncidentId, head: &Sha) -> String {
+        format!("merge:{incident}:{head}")
+    }
+    pub fn note(incident: &IncidentId) -> String {
+        format!("note:{incident}")
+    }
+    pub fn push_revert(incident: &IncidentId) -> String {
+        format!("push_revert:{incident}")
+    }
+    pub fn revert_pull(incident: &IncidentId, merge: &Sha) -> String {
+        format!("revert_pr:{incident}:{merge}")
+    }
+    pub fn merge_revert(incident: &IncidentId, head: &Sha) -> String {
+        format!("merge_revert:{incident}:{head}")
+    }
+    pub fn mail(incident: &IncidentId, status: Status) -> String {
+        format!("mail:{incident}:{}", status.as_str())
+    }
+}

@@ -1,0 +1,301 @@
+//! What a file is, by its path: test code, snapshot, fixture, runner or CI configuration, manifest, or source.
+
+use super::path::PathSet;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    Python,
+    /// JavaScript and TypeScript.
+    Script,
+    Rust,
+    Go,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Test code, or helpers beside it. Without a language it is text that is not understood.
+    Test(Option<Language>),
+    Snapshot,
+    /// Data that tests read.
+    Fixture,
+    /// Decides which tests run and how.
+    Runner,
+    /// Decides what a merge needs.
+    Ci,
+    /// Names dependencies; may also configure a runner.
+    Manifest,
+    Lock,
+    Source(Option<Language>),
+}
+
+impl Kind {
+    /// Belongs to the tests and not to what they test.
+    pub fn is_test_side(self) -> bool {
+        matches!(self, Self::Test(_) | Self::Snapshot | Self::Fixture)
+    }
+}
+
+const LOCKS: &[&str] = &[
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "bun.lock",
+    "bun.lockb",
+    "cargo.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "uv.lock",
+    "pipfile.lock",
+    "gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "flake.lock",
+    "deno.lock",
+];
+
+const MANIFESTS: &[&str] = &[
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "pipfile",
+    "cargo.toml",
+    "go.mod",
+    "go.work",
+    "gemfile",
+    "composer.json",
+    "pnpm-workspace.yaml",
+    "deno.json",
+    "deno.jsonc",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+];
+
+const RUNNERS: &[&str] = &[
+    "pytest.ini",
+    ".pytest.ini",
+    "tox.ini",
+    "noxfile.py",
+    ".coveragerc",
+    "makefile",
+    "gnumakefile",
+    "justfile",
+    "taskfile.yml",
+    "taskfile.yaml",
+    ".mocharc",
+    ".nycrc",
+    ".taprc",
+    "karma.conf",
+    "jest.config",
+    "jest.setup",
+    "vitest.config",
+    "vitest.workspace",
+    "vitest.setup",
+    "playwright.config",
+    "cypress.config",
+    "ava.config",
+    "wdio.conf",
+    "phpunit.xml",
+    "nextest.toml",
+    "sitecustomize.py",
+    "usercustomize.py",
+];
+
+const CI: &[&str] = &[
+    ".github/workflows/**",
+    ".github/actions/**",
+    ".gitlab-ci.yml",
+    ".gitlab/**",
+    ".circleci/**",
+    ".buildkite/**",
+    ".woodpecker/**",
+    ".ci/**",
+    ".travis.yml",
+    ".drone.yml",
+    "appveyor.yml",
+    "azure-pipelines*.yml",
+    "bitbucket-pipelines.yml",
+    "jenkinsfile*",
+];
+
+/// Reads kinds from normalised paths.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    ci: PathSet,
+    extra_tests: PathSet,
+}
+
+impl Kinds {
+    /// `extra_tests`: patterns of files that count as tests beside those that are known.
+    pub fn new<'a>(extra_tests: impl IntoIterator<Item = &'a str>) -> Result<Self, super::path::BadGlob> {
+        Ok(Self {
+            ci: PathSet::new(CI.iter().copied())?,
+            extra_tests: PathSet::new(extra_tests)?,
+        })
+    }
+
+    pub fn of(&self, normal: &str) -> Kind {
+        let (dirs, name) = normal.rsplit_once('/').map_or(("", normal), |(d, n)| (d, n));
+        let dirs: Vec<&str> = dirs.split('/').filter(|d| !d.is_empty()).collect();
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+        let ext = name.rsplit_once('.').map_or("", |(_, ext)| ext);
+        let language = language(ext);
+        if self.ci.hit(normal).is_some() {
+            return Kind::Ci;
+        }
+        if LOCKS.contains(&name) {
+            return Kind::Lock;
+        }
+        if is_runner(name) {
+            return Kind::Runner;
+        }
+        if is_manifest(name) {
+            return Kind::Manifest;
+        }
+        let snapshots = ["__snapshots__", "__image_snapshots__", "snapshots"];
+        if matches!(ext, "snap" | "ambr" | "golden" | "approved") || (has_dir(&dirs, &snapshots) && language.is_none())
+        {
+            return Kind::Snapshot;
+        }
+        let in_tests = has_dir(
+            &dirs,
+            &[
+                "test",
+                "tests",
+                "__tests__",
+                "spec",
+                "specs",
+                "e2e",
+                "testing",
+                "__mocks__",
+                "testdata",
+                "test_data",
+                "__fixtures__",
+            ],
+        );
+        if language.is_none() && (in_tests || (has_dir(&dirs, &["fixtures"]) && ext != "")) {
+            return if is_foreign_code(ext) {
+                Kind::Test(None)
+            } else {
+                Kind::Fixture
+            };
+        }
+        if in_tests || named_as_test(name, stem, ext) || self.extra_tests.hit(normal).is_some() {
+            return Kind::Test(language);
+        }
+        Kind::Source(language)
+    }
+}
+
+fn has_dir(dirs: &[&str], names: &[&str]) -> bool {
+    dirs.iter().any(|d| names.contains(d))
+}
+
+fn is_runner(name: &str) -> bool {
+    RUNNERS.iter().any(|r| {
+        name == *r
+            || name.strip_prefix(r).is_some_and(|rest| {
+                matches!(
+                    rest,
+                    ".js" | ".cjs" | ".mjs" | ".ts" | ".mts" | ".cts" | ".json" | ".yml" | ".yaml" | ".xml" | ".dist"
+                )
+            })
+    })
+}
+
+fn is_manifest(name: &str) -> bool {
+    MANIFESTS.contains(&name)
+        || (name.starts_with("requirements") && (name.ends_with(".txt") || name.ends_with(".in")))
+        || (name.starts_with("constraints") && name.ends_with(".txt"))
+}
+
+fn language(ext: &str) -> Option<Language> {
+    match ext {
+        "py" | "pyi" => Some(Language::Python),
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => Some(Language::Script),
+        "rs" => Some(Language::Rust),
+        "go" => Some(Language::Go),
+        _ => None,
+    }
+}
+
+/// Code whose structure is not read here.
+fn is_foreign_code(ext: &str) -> bool {
+    [
+        "rb", "java", "kt", "kts", "scala", "php", "cs", "fs", "c", "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs",
+        "erl", "sh", "bash", "bats", "zsh", "pl", "pm", "t", "lua", "r", "jl", "dart", "vue", "svelte", "feature",
+        "robot", "hs", "ml", "clj", "zig",
+    ]
+    .contains(&ext)
+}
+
+fn named_as_test(name: &str, stem: &str, ext: &str) -> bool {
+    let words: Vec<&str> = name.split('.').collect();
+    let marked = words.len() > 2
+        && words[1..words.len() - 1]
+            .iter()
+            .any(|w| matches!(*w, "test" | "tests" | "spec" | "e2e" | "cy"));
+    match ext {
+        "py" => {
+            stem.starts_with("test_")
+                || stem.ends_with("_test")
+                || matches!(name, "conftest.py" | "tests.py" | "test.py")
+        }
+        "go" => name.ends_with("_test.go"),
+        "rs" => matches!(name, "tests.rs" | "test.rs") || stem.ends_with("_test") || stem.ends_with("_tests"),
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => {
+            marked || stem.starts_with("test-") || stem.ends_with("-test") || stem.ends_with("_test") || stem == "test"
+        }
+        "rb" => stem.ends_with("_spec") || stem.ends_with("_test"),
+        "java" | "kt" | "scala" | "cs" | "php" | "swift" => stem.ends_with("test") || stem.ends_with("tests"),
+        "bats" | "feature" => true,
+        _ => marked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_by_path() {
+        let kinds = Kinds::new(["checks/**"]).unwrap();
+        let test = |l| Kind::Test(Some(l));
+        let source = |l| Kind::Source(Some(l));
+        for (path, kind) in [
+            ("api/tests/test_parse.py", test(Language::Python)),
+            ("api/tests/conftest.py", test(Language::Python)),
+            ("api/app/parse.py", source(Language::Python)),
+            ("api/app/contest.py", source(Language::Python)),
+            ("web/test/cart.test.ts", test(Language::Script)),
+            ("web/src/cart.spec.tsx", test(Language::Script)),
+            ("web/src/cart.ts", source(Language::Script)),
+            ("web/src/latest.ts", source(Language::Script)),
+            ("web/src/__tests__/a.js", test(Language::Script)),
+            ("web/src/spectrum.js", source(Language::Script)),
+            ("core/tests/window.rs", test(Language::Rust)),
+            ("core/src/window.rs", source(Language::Rust)),
+            ("core/src/attest.rs", source(Language::Rust)),
+            ("relay/queue_test.go", test(Language::Go)),
+            ("relay/queue.go", source(Language::Go)),
+            ("relay/testdata/a.json", Kind::Fixture),
+            ("tests/fixtures/a.csv", Kind::Fixture),
+            ("tests/run.sh", Kind::Test(None)),
+            ("web/test/__snapshots__/banner.test.ts.snap", Kind::Snapshot),
+            ("checks/a.py", test(Language::Python)),
+            ("vitest.config.ts", Kind::Runner),
+            ("web/jest.config.json", Kind::Runner),
+            ("src/config.ts", source(Language::Script)),
+            ("pytest.ini", Kind::Runner),
+            (".github/workflows/ci.yml", Kind::Ci),
+            ("package.json", Kind::Manifest),
+            ("requirements-dev.txt", Kind::Manifest),
+            ("package-lock.json", Kind::Lock),
+            ("docs/requirements.md", Kind::Source(None)),
+        ] {
+            assert_eq!(kinds.of(path), kind, "{path}");
+        }
+    }
+}

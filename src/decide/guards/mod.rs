@@ -1,0 +1,216 @@
+//! Guards: what a diff may not do, judged on the objects of two commits without model, clock or network. The hardest
+//! finding is the verdict. Rules may only be added to by the configuration.
+
+mod content;
+mod grow;
+mod intro;
+mod items;
+mod kind;
+mod lex;
+mod lines;
+mod path;
+mod readonly;
+mod split;
+
+#[cfg(test)]
+mod spelling_tests;
+#[cfg(test)]
+mod touched_tests;
+
+pub use kind::{Kind, Kinds, Language};
+pub use path::{BadGlob, PathSet, SENSITIVE, normal};
+pub use split::{Parts, split};
+
+use crate::{
+    model::evidence::{Finding, GuardReport, GuardVerdict},
+    text::Redactor,
+};
+use content::visible;
+use lines::Lines;
+
+/// One changed path with both contents. A rename is a removal and an addition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// As git holds it.
+    pub path: Vec<u8>,
+    pub old: Option<Side>,
+    pub new: Option<Side>,
+}
+
+/// One side of a change. The bytes of a link are its target; a submodule has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    pub mode: u32,
+    pub bytes: Vec<u8>,
+}
+
+impl FileChange {
+    /// The path for people: one line, nothing hidden in it.
+    pub fn shown(&self) -> String {
+        visible(&String::from_utf8_lossy(&self.path))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct GuardPolicy {
+    pub sensitive: PathSet,
+    pub kinds: Kinds,
+    /// Changed lines beyond which a person looks at the patch at all.
+    pub diff_lines: u32,
+    /// Changed lines beyond which nothing is merged unattended.
+    pub diff_lines_merge: u32,
+    pub max_files: u32,
+    /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only.
+    pub read_only_tests: bool,
+}
+
+impl GuardPolicy {
+    /// `sensitive` extends the built-in list.
+    pub fn new<'a>(
+        sensitive: impl IntoIterator<Item = &'a str>,
+        diff_lines: u32,
+        diff_lines_merge: u32,
+    ) -> Result<Self, BadGlob> {
+        Ok(Self {
+            sensitive: PathSet::sensitive(sensitive)?,
+            kinds: Kinds::new([])?,
+            diff_lines,
+            diff_lines_merge,
+            max_files: 25,
+            read_only_tests: true,
+        })
+    }
+}
+
+/// A finding before it knows its path.
+struct Hit {
+    rule: &'static str,
+    verdict: GuardVerdict,
+    line: Option<u32>,
+    was: String,
+    is: String,
+    why: String,
+}
+
+impl Hit {
+    fn new(rule: &'static str, verdict: GuardVerdict, why: String) -> Self {
+        Self {
+            rule,
+            verdict,
+            line: None,
+            was: String::new(),
+            is: String::new(),
+            why,
+        }
+    }
+
+    fn at(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    fn is(mut self, is: &str) -> Self {
+        is.clone_into(&mut self.is);
+        self
+    }
+
+    fn change(mut self, was: &str, is: &str) -> Self {
+        was.clone_into(&mut self.was);
+        self.is(is)
+    }
+
+    fn finding(self, path: &str) -> Finding {
+        Finding {
+            rule: self.rule.to_owned(),
+            verdict: self.verdict,
+            path: path.to_owned(),
+            line: self.line,
+            was: self.was,
+            is: self.is,
+            why: self.why,
+        }
+    }
+}
+
+/// Judges a diff. Quoted lines are redacted; findings are ordered by path.
+pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) -> GuardReport {
+    let mut findings = Vec::new();
+    let (mut added, mut removed) = (0_u32, 0_u32);
+    let (mut counted_lines, mut counted_files) = (0_u32, 0_u32);
+    let mut sorted: Vec<&FileChange> = changes.iter().collect();
+    sorted.sort_by(|a, b| a.path.cmp(&b.path));
+    for change in &sorted {
+        let normal = normal(&change.path);
+        let kind = policy.kinds.of(&normal);
+        let lines = Lines::of(change);
+        let (more, less) = lines.counts();
+        added = added.saturating_add(more);
+        removed = removed.saturating_add(less);
+        if kind != Kind::Lock {
+            counted_lines = counted_lines.saturating_add(more).saturating_add(less);
+            counted_files += 1;
+        }
+        let mut hits = Vec::new();
+        if policy.read_only_tests {
+            readonly::check(change, kind, &normal, &mut hits);
+        }
+        sensitive(&normal, kind, policy, &mut hits);
+        content::check(change, &lines, redactor, &mut hits);
+        let shown = redactor.redact(&change.shown());
+        findings.extend(hits.into_iter().map(|hit| hit.finding(&shown)));
+    }
+    findings.extend(
+        size(counted_lines, counted_files, policy)
+            .into_iter()
+            .map(|hit| hit.finding("")),
+    );
+    for finding in &mut findings {
+        finding.was = redactor.redact(&finding.was);
+        finding.is = redactor.redact(&finding.is);
+    }
+    GuardReport {
+        verdict: findings.iter().map(|f| f.verdict).max().unwrap_or(GuardVerdict::Accept),
+        paths: sorted.iter().map(|c| redactor.redact(&c.shown())).collect(),
+        findings,
+        added,
+        removed,
+    }
+}
+
+fn sensitive(normal: &str, kind: Kind, policy: &GuardPolicy, hits: &mut Vec<Hit>) {
+    if let Some(pattern) = policy.sensitive.hit(normal) {
+        let why = format!("{} is on the list of sensitive paths", visible(pattern));
+        hits.push(Hit::new("sensitive-path", GuardVerdict::NeedsHuman, why));
+    }
+    let why = match kind {
+        Kind::Manifest => "a manifest changes: what is installed, or how it is built",
+        Kind::Lock => "a lock file changes: what is installed",
+        Kind::Test(_) | Kind::Snapshot | Kind::Fixture | Kind::Runner | Kind::Ci | Kind::Source(_) => return,
+    };
+    hits.push(Hit::new("dependency-change", GuardVerdict::NeedsHuman, why.to_owned()));
+}
+
+fn size(lines: u32, files: u32, policy: &GuardPolicy) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    if lines > policy.diff_lines {
+        let why = format!(
+            "{lines} changed lines, at most {} are judged unattended",
+            policy.diff_lines
+        );
+        hits.push(Hit::new("diff-size", GuardVerdict::NeedsHuman, why));
+    } else if lines > policy.diff_lines_merge {
+        let why = format!(
+            "{lines} changed lines, at most {} are merged unattended",
+            policy.diff_lines_merge
+        );
+        hits.push(Hit::new("diff-size-merge", GuardVerdict::NeedsHuman, why));
+    }
+    if files > policy.max_files {
+        let why = format!(
+            "{files} changed files, at most {} are judged unattended",
+            policy.max_files
+        );
+        hits.push(Hit::new("too-many-files", GuardVerdict::NeedsHuman, why));
+    }
+    hits
+}

@@ -1,0 +1,292 @@
+//! Computes from the results of test runs whether a fix is proven: red without it, green with it, nothing lost.
+//! Exit codes and what an agent says play no part. Knows no clock, file or process: `plan` names the next run, the
+//! caller makes it.
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use sha2::{Digest, Sha256};
+
+use crate::model::{
+    Sha,
+    evidence::{Counts, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
+};
+
+mod green;
+mod incident;
+mod red;
+#[cfg(test)]
+mod tests;
+
+pub use incident::IncidentFacts;
+
+/// The unchanging part of a proof's input.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    pub base: Sha,
+    pub head: Sha,
+    pub incident: IncidentFacts,
+    /// The diff adds tests: `Runs::red` is the base with nothing but them.
+    pub has_test_part: bool,
+    /// Test ids known to change their results by themselves.
+    pub flakes: BTreeSet<String>,
+    /// As a person would type them.
+    pub commands: Vec<String>,
+    /// Runs of the new files alone, after the two whole runs of the head.
+    pub alone_runs: usize,
+}
+
+/// Results of the runs made so far.
+#[derive(Debug, Clone, Default)]
+pub struct Runs {
+    pub base: Option<Suite>,
+    /// Base and test part.
+    pub red: Option<Suite>,
+    pub head: Option<Suite>,
+    /// Head again, in another folder, without CI variables.
+    pub head_again: Option<Suite>,
+    pub alone: Vec<Suite>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    Base,
+    Red,
+    Head,
+    HeadAgain,
+    Alone,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// For `Run::Alone`: only the tests with these ids matter.
+    Run(Run, Vec<String>),
+    Graded(Box<Proof>),
+}
+
+/// Tests that show the fault, found without looking at the head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    witness: Witness,
+    ids: Vec<String>,
+    message: String,
+    /// At least one of them failed by an assertion.
+    by_assertion: bool,
+    /// Sentences for a person on what the new tests do not show.
+    notes: Vec<String>,
+}
+
+/// The next run that is needed, or the grade. A run that cannot change the grade any more is not asked for.
+pub fn plan(facts: &Facts, runs: &Runs) -> Next {
+    let Some(base) = &runs.base else {
+        return Next::Run(Run::Base, Vec::new());
+    };
+    if let Some(why) = unusable(base, "the base") {
+        return graded(facts, runs, None, ProofGrade::Unproven(why));
+    }
+    if facts.has_test_part && runs.red.is_none() {
+        return Next::Run(Run::Red, Vec::new());
+    }
+    let found = match red::witness(facts, base, runs.red.as_ref()) {
+        Ok(found) => found,
+        Err(grade) => return graded(facts, runs, None, grade),
+    };
+    let Some(head) = &runs.head else {
+        return Next::Run(Run::Head, Vec::new());
+    };
+    if let Err(grade) = green::readable(head, "the head") {
+        return graded(facts, runs, Some(found), grade);
+    }
+    let Some(again) = &runs.head_again else {
+        return Next::Run(Run::HeadAgain, Vec::new());
+    };
+    if let Err(grade) = green::judge(facts, base, head, again, &found.ids) {
+        return graded(facts, runs, Some(found), grade);
+    }
+    match green::alone(&runs.alone, &found.ids) {
+        Err(grade) => graded(facts, runs, Some(found), grade),
+        Ok(()) if runs.alone.len() < facts.alone_runs && facts.has_test_part => Next::Run(Run::Alone, found.ids),
+        Ok(()) => graded(facts, runs, Some(found), ProofGrade::Proven),
+    }
+}
+
+/// The grade of complete runs; incomplete ones are `Unproven`.
+pub fn grade(facts: &Facts, runs: &Runs) -> Proof {
+    match plan(facts, runs) {
+        Next::Graded(proof) => *proof,
+        Next::Run(run, _) => proof(
+            facts,
+            runs,
+            None,
+            ProofGrade::Unproven(format!("the run {run:?} was not made")),
+        ),
+    }
+}
+
+fn graded(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Next {
+    Next::Graded(Box::new(proof(facts, runs, found, grade)))
+}
+
+fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Proof {
+    let made = [&runs.base, &runs.red, &runs.head, &runs.head_again];
+    let made: Vec<&Suite> = made.into_iter().flatten().chain(&runs.alone).collect();
+    let not_proven = not_proven(facts, runs, found.as_ref());
+    let green_runs = match &grade {
+        ProofGrade::Proven => {
+            2 + runs
+                .alone
+                .iter()
+                .filter(|suite| green::ran(suite, found.as_ref()))
+                .count()
+        }
+        ProofGrade::Unproven(_) | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => 0,
+    };
+    let (witness, witness_ids, red) = match found {
+        Some(found) => (found.witness, found.ids, found.message),
+        None => (Witness::C, Vec::new(), String::new()),
+    };
+    Proof {
+        base: facts.base.clone(),
+        head: facts.head.clone(),
+        grade,
+        witness,
+        witness_ids,
+        red,
+        green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
+        base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),
+        head_counts: runs.head.as_ref().map(counts).unwrap_or_default(),
+        commands: facts.commands.clone(),
+        not_proven,
+        sandbox: sandbox(&made),
+        digest: digest(&made),
+    }
+}
+
+/// Sentences about what even a proven fix leaves open.
+fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> {
+    let mut out =
+        vec!["Whether the error is gone in production: only the time after the merge can show that.".to_owned()];
+    if let Some(found) = found {
+        if !found.by_assertion {
+            out.push("The failing run fails with an error like the incident's, not with an assertion.".to_owned());
+        }
+        out.extend(found.notes.iter().cloned());
+        if !runs.alone.is_empty() && !runs.alone.iter().any(|suite| green::ran(suite, Some(found))) {
+            out.push("Whether the new tests pass when they run alone: this runner could not select them.".to_owned());
+        }
+    }
+    if let (Some(base), Some(head)) = (&runs.base, &runs.head) {
+        let failing = |suite: &Suite| -> BTreeSet<String> {
+            let bad = suite.tests.iter().filter(|(_, results)| results.iter().any(is_bad));
+            bad.map(|(id, _)| id.clone()).collect()
+        };
+        let still: Vec<String> = failing(base).intersection(&failing(head)).cloned().collect();
+        if !still.is_empty() {
+            out.push(format!(
+                "Failing before the change and after it, counted neither way: {}.",
+                list(&still)
+            ));
+        }
+    }
+    if let Some(base) = &runs.base
+        && !base.load_errors.is_empty()
+    {
+        let names: Vec<String> = base.load_errors.iter().map(|e| load_name(e).to_owned()).collect();
+        out.push(format!(
+            "What could not be loaded before the change either says nothing: {}.",
+            list(&names)
+        ));
+    }
+    if !facts.flakes.is_empty() {
+        let flakes: Vec<String> = facts.flakes.iter().cloned().collect();
+        out.push(format!(
+            "Tests known to change by themselves were left out: {}.",
+            list(&flakes)
+        ));
+    }
+    out
+}
+
+/// Why a run cannot be built upon.
+fn unusable(suite: &Suite, of: &str) -> Option<String> {
+    if let Some(why) = &suite.unreadable {
+        return Some(format!("the tests of {of} could not be read: {why}"));
+    }
+    suite
+        .timed_out
+        .then(|| format!("the tests of {of} did not end in time"))
+}
+
+fn is_bad(result: &TestResult) -> bool {
+    match result.status {
+        TestStatus::Fail | TestStatus::Error => true,
+        TestStatus::Pass | TestStatus::Skip => false,
+    }
+}
+
+/// A failure as people read it: `assertion: 500 != 200`, or the error's own type and message.
+fn shown(result: &TestResult) -> String {
+    let text = result
+        .message
+        .strip_prefix(result.kind.as_str())
+        .unwrap_or(&result.message);
+    match (result.by_assertion, text.trim_start_matches(':').trim()) {
+        (false, _) => result.message.clone(),
+        (true, "") => "assertion".to_owned(),
+        (true, text) => format!("assertion: {text}"),
+    }
+}
+
+fn count(results: &[TestResult], status: TestStatus) -> usize {
+    results.iter().filter(|result| result.status == status).count()
+}
+
+fn counts(suite: &Suite) -> Counts {
+    let of = |status| u32::try_from(suite.count(status)).unwrap_or(u32::MAX);
+    Counts {
+        pass: of(TestStatus::Pass),
+        fail: of(TestStatus::Fail),
+        error: of(TestStatus::Error),
+        skip: of(TestStatus::Skip),
+    }
+}
+
+/// What could not be loaded; the message behind it can change with the tree.
+fn load_name(error: &str) -> &str {
+    error.split_once(": ").map_or(error, |(name, _)| name)
+}
+
+/// The first load error that the base does not have.
+fn new_load_error<'a>(base: &Suite, suite: &'a Suite) -> Option<&'a String> {
+    let known: BTreeSet<&str> = base.load_errors.iter().map(|e| load_name(e)).collect();
+    suite.load_errors.iter().find(|error| !known.contains(load_name(error)))
+}
+
+fn sandbox(suites: &[&Suite]) -> String {
+    let open = suites.iter().find(|suite| suite.sandbox != "sandboxed");
+    open.or(suites.first())
+        .map(|suite| suite.sandbox.clone())
+        .unwrap_or_default()
+}
+
+fn digest(suites: &[&Suite]) -> String {
+    let mut hash = Sha256::new();
+    for suite in suites {
+        hash.update(suite.digest.as_bytes());
+        hash.update(b"\n");
+    }
+    hash.finalize().iter().fold(String::new(), |mut out, byte| {
+        // Writing to a string cannot fail.
+        let _infallible = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+fn list(names: &[String]) -> String {
+    let mut out = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > 5 {
+        // Writing to a string cannot fail.
+        let _infallible = write!(out, " and {} more", names.len() - 5);
+    }
+    out
+}

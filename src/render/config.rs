@@ -1,0 +1,151 @@
+//! Words about the configuration: its problems, what a key means, what to do without one.
+
+use super::page::{Page, count, widest};
+use crate::config::{
+    problem::{JsonPath, Problem},
+    schema::Explained,
+};
+
+/// A path that is wider stands on a line of its own.
+const WIDEST_PATH: usize = 32;
+
+/// The problems of a file, one paragraph each, with the path in a column of its own.
+pub fn problems(file: &str, list: &[Problem]) -> String {
+    let mut page = Page::default();
+    page.line(format!(
+        "{file} has {}; nothing was run",
+        count(list.len() as u64, "problem")
+    ));
+    let paths: Vec<String> = list.iter().map(|p| p.path.to_string()).collect();
+    let short = paths
+        .iter()
+        .map(String::as_str)
+        .filter(|p| p.chars().count() <= WIDEST_PATH);
+    let column = match widest(short) {
+        0 => 2,
+        width => width + 4,
+    };
+    for (problem, path) in list.iter().zip(&paths) {
+        let mut text = problem.what.clone();
+        if let Some(example) = &problem.example {
+            text = format!("{text}; for example {example}");
+        }
+        if path.chars().count() > WIDEST_PATH {
+            page.line(format!("  {path}"));
+            page.hanging("", column, &text);
+        } else {
+            page.hanging(&format!("  {path}"), column, &text);
+        }
+    }
+    page.finish()
+}
+
+/// What a key means, its type, default, an example, and the value that holds now.
+pub fn explain(path: &JsonPath, explained: &Explained, current: Option<&serde_json::Value>) -> String {
+    let mut page = Page::default();
+    page.line(if path.0.is_empty() {
+        "config.json".to_owned()
+    } else {
+        path.to_string()
+    });
+    let mut row = |name: &str, text: &str| page.hanging(&format!("  {name}"), 12, text);
+    row("meaning", &explained.description);
+    row("type", &explained.kind);
+    if let Some(default) = &explained.default {
+        row("default", &default.to_string());
+    }
+    if let Some(example) = &explained.example {
+        row("example", &example.to_string());
+    }
+    if !explained.keys.is_empty() {
+        row("keys", &explained.keys.join(", "));
+    }
+    match current {
+        Some(value) => row("now", &value.to_string()),
+        None => row("now", "not set"),
+    }
+    page.finish()
+}
+
+/// What `tick config check` says of a config without problems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub file: String,
+    /// Slot, mode, number of things that are looked at.
+    pub repos: Vec<(String, String, usize)>,
+    pub warnings: Vec<String>,
+}
+
+pub fn checked(checked: &Checked) -> String {
+    let mut page = Page::default();
+    page.line(format!("{} is right", checked.file));
+    if checked.repos.is_empty() {
+        page.line("  it names no repos yet, so a tick looks at nothing");
+    }
+    let width = widest(checked.repos.iter().map(|(slot, ..)| slot.as_str()));
+    for (slot, mode, probes) in &checked.repos {
+        page.line(format!(
+            "  {slot:width$}  {mode:12}  {}",
+            count(*probes as u64, "probe")
+        ));
+    }
+    for warning in &checked.warnings {
+        page.hanging("  warn", 8, warning);
+    }
+    page.finish()
+}
+
+/// Bare `tick` without a configuration.
+pub fn no_config_text(file: &str) -> String {
+    format!(
+        "tick looks at your production every fifteen minutes, repairs what broke,\n\
+         proves the repair, and tells you once. While all is well it calls no model.\n\
+         \n\
+         There is no configuration yet: {file}\n\
+         \x20 tick demo            the whole loop on a small world inside this machine\n\
+         \x20 tick config schema   what a configuration may say; {{}} is one already\n\
+         \x20 tick --home DIR      a configuration somewhere else\n\
+         \x20 tick --help          everything else\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(path: &str, what: &str, example: &str) -> Problem {
+        Problem::new(JsonPath::parse(path).unwrap(), what).example(example)
+    }
+
+    #[test]
+    fn problems_stand_in_two_columns() {
+        let list = [
+            problem(
+                "repos.web.health[0]",
+                "\"acme.example/health\" has no scheme",
+                "\"https://acme.example/health\"",
+            ),
+            problem("limits.usd_per_day", "\"20\" is text", "20"),
+            problem(
+                "repos.a-rather-long-slot-name.targets.web.health[0].url",
+                "is missing",
+                "\"https://a.example\"",
+            ),
+        ];
+        insta::assert_snapshot!(problems("config.json", &list), @r#"
+        config.json has 3 problems; nothing was run
+          repos.web.health[0]  "acme.example/health" has no scheme; for example
+                               "https://acme.example/health"
+          limits.usd_per_day   "20" is text; for example 20
+          repos.a-rather-long-slot-name.targets.web.health[0].url
+                               is missing; for example "https://a.example"
+        "#);
+    }
+
+    #[test]
+    fn without_a_configuration_there_are_eight_lines() {
+        let text = no_config_text("/home/you/.config/tick/config.json");
+        assert_eq!(text.lines().count(), 8);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

@@ -1,0 +1,416 @@
+//! Facts of one incident, read from the store's rows. Derives nothing that `decide` could.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::DeserializeOwned;
+
+use super::{Ctx, evidence::kind};
+use crate::{
+    decide::{
+        facts::{
+            AttemptFacts, Cause, ClassRecord, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend, Status,
+            Watch, keys,
+        },
+        merge::Restores,
+        observation::rate_per_hour,
+    },
+    model::{
+        IncidentId, PullNumber, Sha, Signature, Slot,
+        incident::{Incident, IncidentOutcome, Triage},
+    },
+    store::{EffectRow, EvidenceRow, SignatureRow, SourceRow, Store},
+};
+
+/// Evidence of one incident with typed access.
+struct Rows {
+    evidence: Vec<EvidenceRow>,
+}
+
+impl Rows {
+    fn last<T: DeserializeOwned>(&self, kind: &str, head: Option<&Sha>) -> Result<Option<(T, DateTime<Utc>)>> {
+        self.evidence
+            .iter()
+            .rev()
+            .find(|row| row.kind == kind && head.is_none_or(|head| row.head == head.as_str()))
+            .map(|row| {
+                let value = serde_json::from_value(row.detail.clone())
+                    .with_context(|| format!("{kind} evidence does not read back"))?;
+                Ok((value, row.at))
+            })
+            .transpose()
+    }
+
+    fn value<T: DeserializeOwned>(&self, kind: &str, head: Option<&Sha>) -> Result<Option<T>> {
+        Ok(self.last(kind, head)?.map(|(value, _)| value))
+    }
+
+    fn count(&self, kind: &str, head: Option<&Sha>) -> u32 {
+        let n = self
+            .evidence
+            .iter()
+            .filter(|row| row.kind == kind && head.is_none_or(|head| row.head == head.as_str()))
+            .count();
+        u32::try_from(n).unwrap_or(u32::MAX)
+    }
+}
+
+/// Everything `decide` wants to know of an incident.
+pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
+    let store = ctx.store();
+    let id = &incident.id;
+    let rows = since_retry(store.evidence(id)?);
+    let effects = store.effects(id)?;
+    let row = store
+        .signature(&id.signature())?
+        .with_context(|| format!("incident {id} has no signature row"))?;
+    let sources = store.sources()?;
+    let release = release_of(&sources, &incident.repo);
+    let merge = our_merge(&rows.rows, &effects, id)?;
+    let spent = store.spent(id, ctx.now())?;
+    let paused = [format!("pause:{}", incident.repo), "pause".to_owned()]
+        .iter()
+        .find_map(|name| store.flag(name).transpose())
+        .transpose()?;
+    let watch = match &merge {
+        Some(merge) => watch(&store, &row, &sources, merge, incident)?,
+        None => None,
+    };
+    let attempts = attempts(&store, id, &rows)?;
+    Ok(Facts {
+        incident: incident.clone(),
+        cause: cause(&row, release),
+        triage: rows.rows.value::<Triage>(kind::TRIAGE, None)?,
+        triage_failures: rows.rows.count(kind::TRIAGE_FAILED, None),
+        attempts,
+        pushed: pushed(&effects, id),
+        pull: our_pull(&effects, id),
+        revert: our_revert(&rows.rows, &effects, id)?,
+        merge,
+        told: told(&effects),
+        done: done(&effects, &rows.rows, id),
+        approved: rows.rows.value(kind::APPROVED, None)?,
+        paused,
+        frozen: store.flag("freeze")?,
+        spent_usd: Spend {
+            incident: spent.incident_usd,
+            day: spent.day_usd,
+            month: spent.month_usd,
+            day_runs: spent.day_runs,
+        },
+        record: record(&store, incident)?,
+        other_open_pulls: other_open_pulls(&store, incident)?,
+        attempts_this_run: ctx.attempts_made.get(),
+        source_ok_at: source_ok(&sources, &row),
+        watch,
+    })
+}
+
+struct SinceRetry {
+    rows: Rows,
+    retried_at: Option<DateTime<Utc>>,
+}
+
+/// A person's retry makes what came before it history; triage stays.
+fn since_retry(evidence: Vec<EvidenceRow>) -> SinceRetry {
+    let retried_at = evidence.iter().rev().find(|r| r.kind == kind::RETRY).map(|r| r.at);
+    let evidence = evidence
+        .into_iter()
+        .filter(|row| row.kind == kind::TRIAGE || retried_at.is_none_or(|at| row.at >= at))
+        .collect();
+    SinceRetry {
+        rows: Rows { evidence },
+        retried_at,
+    }
+}
+
+fn cause(row: &SignatureRow, release: Option<Sha>) -> Cause {
+    Cause {
+        signature: row.sig.clone(),
+        title: row.title.clone(),
+        label: row.label.clone(),
+        kind: row.kind,
+        severity: row.severity,
+        culprit: row.culprit.clone(),
+        first_seen: row.first_seen,
+        last_seen: row.last_seen,
+        count: row.count,
+        release,
+        ignored_until: row.ignored_until,
+    }
+}
+
+fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<AttemptFacts>> {
+    store
+        .attempts(id)?
+        .into_iter()
+        .filter(|attempt| rows.retried_at.is_none_or(|at| attempt.started >= at))
+        .map(|attempt| {
+            let head = attempt.head.clone();
+            let rows = &rows.rows;
+            let of = |kind: &str| head.as_ref().map_or(0, |head| rows.count(kind, Some(head)));
+            Ok(AttemptFacts {
+                tree: by_head(rows, kind::TREE, head.as_ref())?,
+                rebases: of(kind::REBASED),
+                guards: by_head(rows, kind::GUARDS, head.as_ref())?,
+                proof: by_head(rows, kind::PROOF, head.as_ref())?,
+                audit: by_head(rows, kind::AUDIT, head.as_ref())?,
+                audit_failures: of(kind::AUDIT_FAILED),
+                ci_failed: by_head(rows, kind::CI_FAILED, head.as_ref())?,
+                attempt,
+            })
+        })
+        .collect()
+}
+
+fn by_head<T: DeserializeOwned>(rows: &Rows, kind: &str, head: Option<&Sha>) -> Result<Option<T>> {
+    match head {
+        Some(head) => rows.value(kind, Some(head)),
+        None => Ok(None),
+    }
+}
+
+type Effects = std::collections::BTreeMap<String, EffectRow>;
+
+fn text_of(row: &EffectRow, field: &str) -> Option<String> {
+    row.result.as_ref()?.get(field)?.as_str().map(str::to_owned)
+}
+
+fn sha_of(row: &EffectRow, field: &str) -> Option<Sha> {
+    Sha::parse(&text_of(row, field)?).ok()
+}
+
+fn pushed(effects: &Effects, id: &IncidentId) -> Option<Pushed> {
+    effects
+        .values()
+        .filter(|row| row.is_done() && row.key.starts_with(&format!("push:{id}/")))
+        .max_by_key(|row| row.done_at)
+        .and_then(|row| {
+            Some(Pushed {
+                head: sha_of(row, "head")?,
+                at: row.intended_at,
+            })
+        })
+}
+
+fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {
+    let row = effects.get(&keys::open_pull(id)).filter(|row| row.is_done())?;
+    let result = row.result.as_ref()?;
+    Some(OurPull {
+        number: PullNumber(result.get("number")?.as_u64()?),
+        url: text_of(row, "url")?,
+        draft: result.get("draft")?.as_bool()?,
+    })
+}
+
+fn our_merge(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<OurMerge>> {
+    let by_us = effects
+        .values()
+        .find(|row| row.is_done() && row.key.starts_with(&format!("merge:{id}:")))
+        .and_then(|row| Some((sha_of(row, "sha")?, sha_of(row, "head")?, row.done_at?, None)));
+    let adopted = rows
+        .last::<Adopted>(kind::ADOPTED, None)?
+        .map(|(adopted, at)| (adopted.sha, adopted.head, at, Some(adopted.by)));
+    let Some((sha, head, at, by)) = by_us.or(adopted) else {
+        return Ok(None);
+    };
+    Ok(Some(OurMerge {
+        landed: rows.value(kind::LANDED, Some(&sha))?,
+        landed_tests: rows.value(kind::LANDED_TESTS, Some(&sha))?,
+        live_at: rows.value(kind::LIVE, Some(&sha))?,
+        observed: rows.value(kind::OBSERVED, Some(&sha))?,
+        sha,
+        head,
+        at,
+        by,
+    }))
+}
+
+/// A person's merge of our PR, as stored.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(super) struct Adopted {
+    pub(super) sha: Sha,
+    pub(super) head: Sha,
+    pub(super) by: String,
+}
+
+/// The revert commit, as stored.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(super) struct Revert {
+    /// None when it conflicts.
+    pub(super) head: Option<Sha>,
+    pub(super) base: Sha,
+    pub(super) tree: Option<Sha>,
+    pub(super) restores: Restores,
+}
+
+fn our_revert(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<OurRevert>> {
+    let Some(note) = effects.get(&keys::note(id)).filter(|row| row.is_done()) else {
+        return Ok(None);
+    };
+    let made: Option<Revert> = rows.value(kind::REVERT, None)?;
+    let done = |prefix: &str| {
+        effects
+            .values()
+            .find(|row| row.is_done() && row.key.starts_with(&format!("{prefix}:{id}")))
+    };
+    Ok(Some(OurRevert {
+        why: text_of(note, "why").unwrap_or_default(),
+        note: true,
+        head: made.as_ref().and_then(|m| m.head.clone()),
+        base: made.as_ref().map(|m| m.base.clone()),
+        tree: made.as_ref().and_then(|m| m.tree.clone()),
+        restores: made.as_ref().map_or(Restores::No, |m| m.restores),
+        pushed: done("push_revert").map(|row| row.intended_at),
+        pull: done("revert_pr").and_then(|row| Some(PullNumber(row.result.as_ref()?.get("number")?.as_u64()?))),
+        merged: done("merge_revert").and_then(|row| sha_of(row, "sha")),
+    }))
+}
+
+fn told(effects: &Effects) -> BTreeSet<Status> {
+    effects
+        .values()
+        .filter(|row| row.kind == "mail" && row.is_done())
+        .filter_map(|row| Status::parse(row.key.rsplit(':').next()?))
+        .collect()
+}
+
+fn done(effects: &Effects, rows: &Rows, id: &IncidentId) -> BTreeSet<String> {
+    let mut done: BTreeSet<String> = effects
+        .values()
+        .filter(|row| row.is_done())
+        .map(|row| row.key.clone())
+        .collect();
+    if rows.count(kind::AUTONOMY, None) > 0 {
+        done.insert(format!("autonomy:{id}"));
+    }
+    if rows.count(kind::REVERT, None) > 0 {
+        done.insert(format!("revert-tried:{id}"));
+    }
+    done
+}
+
+/// How earlier fixes of this class in this repo ended.
+fn record(store: &Store, incident: &Incident) -> Result<ClassRecord> {
+    let mut record = ClassRecord::default();
+    for other in store.recent_incidents(500)? {
+        if other.repo != incident.repo || other.id == incident.id {
+            continue;
+        }
+        match other.outcome {
+            Some(IncidentOutcome::Resolved) if other.id != incident.id => record.merged += 1,
+            Some(IncidentOutcome::TakenBack) => record.taken_back += 1,
+            Some(_) | None => {}
+        }
+    }
+    Ok(record)
+}
+
+fn other_open_pulls(store: &Store, incident: &Incident) -> Result<u32> {
+    let mut n = 0;
+    for other in store.open_incidents()? {
+        if other.repo != incident.repo || other.id == incident.id {
+            continue;
+        }
+        let effects = store.effects(&other.id)?;
+        let merged = effects.values().any(|row| row.is_done() && row.kind == "merge");
+        if our_pull(&effects, &other.id).is_some() && !merged {
+            n += 1;
+        }
+    }
+    Ok(n)
+}
+
+fn release_of(sources: &[SourceRow], repo: &Slot) -> Option<Sha> {
+    sources
+        .iter()
+        .filter(|s| s.repo == *repo)
+        .filter_map(|s| Some((s.release_since?, s.release.clone()?)))
+        .max()
+        .map(|(_, sha)| sha)
+}
+
+fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
+    sources
+        .iter()
+        .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
+        .filter_map(|s| s.last_ok_at)
+        .min()
+}
+
+/// Rates before the merge and counts since the release that carries it serves.
+fn watch(
+    store: &Store,
+    row: &SignatureRow,
+    sources: &[SourceRow],
+    merge: &OurMerge,
+    incident: &Incident,
+) -> Result<Option<Watch>> {
+    let (Some(live_at), Some(looked_until)) = (merge.live_at, source_ok(sources, row)) else {
+        return Ok(None);
+    };
+    let of_cause = seen_of(store, &row.sig, merge, live_at)?;
+    let mut others = Vec::new();
+    for other in store.all_signatures()? {
+        if other.repo != incident.repo || other.sig == row.sig || other.last_seen < live_at || other.kind.is_symptom() {
+            continue;
+        }
+        let seen = seen_of(store, &other.sig, merge, live_at)?;
+        others.push(OtherRate {
+            signature: other.sig.clone(),
+            rate_before: seen.rate_before,
+            seen: seen.after,
+            new: other.first_seen >= merge.at,
+            in_our_diff: false,
+            samples: seen.samples,
+        });
+    }
+    Ok(Some(Watch {
+        rate_before: of_cause.rate_before,
+        seen: of_cause.after,
+        requests: None,
+        looked_until,
+        others,
+        probe_down_samples: probe_down(store, incident, live_at)?,
+    }))
+}
+
+struct SeenOf {
+    rate_before: f64,
+    after: u64,
+    samples: u32,
+}
+
+fn seen_of(store: &Store, sig: &Signature, merge: &OurMerge, live_at: DateTime<Utc>) -> Result<SeenOf> {
+    let sightings = store.sightings(sig, merge.at - TimeDelta::days(7))?;
+    let before: Vec<_> = sightings.iter().filter(|s| s.at <= merge.at).collect();
+    let events = before.iter().map(|s| s.count).sum();
+    let first = before.first().map_or(merge.at, |s| s.from);
+    let last = before.last().map_or(merge.at, |s| s.at);
+    // Until the last look before the merge: the silence between that look and the merge was not watched.
+    let rate_before = rate_per_hour(events, last - first);
+    let after: Vec<_> = sightings
+        .iter()
+        .filter(|s| match &s.release {
+            Some(release) => *release == merge.sha && s.at > live_at,
+            None => s.from >= live_at,
+        })
+        .collect();
+    Ok(SeenOf {
+        rate_before,
+        after: after.iter().map(|s| s.count).sum(),
+        samples: u32::try_from(after.len()).unwrap_or(u32::MAX),
+    })
+}
+
+/// Samples in a row in which a probe that is down now has been down since the release serves.
+fn probe_down(store: &Store, incident: &Incident, live_at: DateTime<Utc>) -> Result<u32> {
+    let mut worst = 0;
+    for row in store.all_signatures()? {
+        if row.repo == incident.repo && row.kind.is_symptom() && row.bad_ticks > 0 && row.first_seen >= live_at {
+            worst = worst.max(row.bad_ticks);
+        }
+    }
+    Ok(worst)
+}

@@ -1,0 +1,162 @@
+//! Makes the runs that `decide::proof` asks for, on trees that the caller has checked out, and returns its grade.
+//! Decides nothing itself.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    adapters::suite::{self, Only, SuiteChild, SuiteOptions, SuiteOutput},
+    config::CommandLine,
+    decide::proof::{self, Facts, Next, Run, Runs},
+    model::evidence::{Proof, Suite},
+};
+
+/// Fresh checkouts, each ours alone, all on one file system. Tests may write into them.
+#[derive(Debug, Clone)]
+pub struct ProofTrees {
+    pub base: PathBuf,
+    /// Base with the test part of the diff; not looked at when there is none.
+    pub red: PathBuf,
+    pub head: PathBuf,
+    /// The head once more, under another path.
+    pub head_again: PathBuf,
+}
+
+pub struct ProveRequest {
+    pub facts: Facts,
+    /// The slot's test commands.
+    pub commands: Vec<CommandLine>,
+    /// Paths of the test part, for the runs of the new files alone.
+    pub test_files: Vec<String>,
+    /// `second_run`, `only`, `reference` and parts of `scratch` are set for each run here.
+    pub options: SuiteOptions,
+    /// Where every tree but `head_again` stands while its tests run: a build cache or an editable install that names
+    /// an absolute path would otherwise test another tree. None = each runs where it is.
+    pub work: Option<PathBuf>,
+    /// The base's results of an earlier proof with the same tree and commands.
+    pub base: Option<Suite>,
+}
+
+/// The proof and the runs it was computed from; `runs.base` may be kept for the next attempt.
+pub struct Proven {
+    pub proof: Proof,
+    pub runs: Runs,
+}
+
+/// Fails with [`suite::NotRun`] when the tests were stopped: then there is no grade, and nothing to record.
+pub async fn prove(
+    runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
+    trees: &ProofTrees,
+    request: ProveRequest,
+) -> Result<Proven> {
+    let commands = suite::resolve(&trees.base, &request.commands);
+    let mut runs = Runs {
+        base: request.base.clone(),
+        ..Runs::default()
+    };
+    loop {
+        let (run, ids) = match proof::plan(&request.facts, &runs) {
+            Next::Graded(proof) => return Ok(Proven { proof: *proof, runs }),
+            Next::Run(run, ids) => (run, ids),
+        };
+        let (tree, options) = prepare(run, ids, trees, &request);
+        let work = match run {
+            Run::HeadAgain => None,
+            Run::Base | Run::Red | Run::Head | Run::Alone => request.work.as_deref(),
+        };
+        let suite = match work {
+            None => suite::run_suite(runner, tree, &commands, &options).await?,
+            Some(work) => {
+                let run = async |dir: &Path| suite::run_suite(runner, dir, &commands, &options).await;
+                with_tree_at(work, tree, run).await??
+            }
+        };
+        match run {
+            Run::Base => runs.base = Some(suite),
+            Run::Red => runs.red = Some(suite),
+            Run::Head => runs.head = Some(suite),
+            Run::HeadAgain => runs.head_again = Some(suite),
+            Run::Alone => runs.alone.push(suite),
+        }
+    }
+}
+
+fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &ProveRequest) -> (&'a Path, SuiteOptions) {
+    let (tree, name) = match run {
+        Run::Base => (&trees.base, "base"),
+        Run::Red => (&trees.red, "red"),
+        Run::Head => (&trees.head, "head"),
+        Run::HeadAgain => (&trees.head_again, "head-again"),
+        Run::Alone => (&trees.head, "alone"),
+    };
+    let only = (run == Run::Alone).then(|| Only {
+        files: request.test_files.clone(),
+        ids,
+    });
+    // While the base's own tests run, the base stands elsewhere.
+    let reference = match (run, &request.work) {
+        (Run::Base, Some(work)) => work,
+        (Run::Base | Run::Red | Run::Head | Run::HeadAgain | Run::Alone, _) => &trees.base,
+    };
+    let options = SuiteOptions {
+        second_run: run == Run::HeadAgain,
+        only,
+        reference: Some(reference.clone()),
+        scratch: request.options.scratch.join(name),
+        ..request.options.clone()
+    };
+    (tree, options)
+}
+
+/// Moves `tree` to `work` while `run` runs there, and back afterwards, also when the future is dropped.
+pub async fn with_tree_at<T>(work: &Path, tree: &Path, run: impl AsyncFnOnce(&Path) -> T) -> Result<T> {
+    let placed = Placed::put(work, tree)?;
+    let out = run(work).await;
+    placed.back()?;
+    Ok(out)
+}
+
+struct Placed<'a> {
+    work: &'a Path,
+    tree: &'a Path,
+    there: bool,
+}
+
+impl<'a> Placed<'a> {
+    fn put(work: &'a Path, tree: &'a Path) -> Result<Self> {
+        // A rename onto an empty directory would succeed and hide that somebody else works there.
+        anyhow::ensure!(
+            fs::symlink_metadata(work).is_err(),
+            "{} is taken: remove what an ended run left there",
+            work.display()
+        );
+        fs::rename(tree, work).with_context(|| format!("move {} to {}", tree.display(), work.display()))?;
+        Ok(Self {
+            work,
+            tree,
+            there: true,
+        })
+    }
+
+    fn back(mut self) -> Result<()> {
+        self.there = false;
+        fs::rename(self.work, self.tree)
+            .with_context(|| format!("move {} back to {}", self.work.display(), self.tree.display()))
+    }
+}
+
+impl Drop for Placed<'_> {
+    fn drop(&mut self) {
+        if self.there {
+            // Nobody is left to tell; the sweep of the next tick removes what stays.
+            let _best_effort = fs::rename(self.work, self.tree);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

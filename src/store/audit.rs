@@ -1,0 +1,292 @@
+//! The audit log: rows written in the transaction of the change they record, each hashed over the one before, and
+//! printed to `state/incidents.jsonl` after commit. No code but `ledger restore` reads the print back.
+
+use std::{
+    fs::OpenOptions,
+    io::{BufRead, BufReader, Seek, SeekFrom, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+};
+
+use chrono::{DateTime, Utc};
+use rusqlite::{OptionalExtension, Transaction};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Result, Store, StoreError, TxError, time, to_json};
+
+/// Hash before the first row.
+pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// One line of `incidents.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditRow {
+    pub seq: i64,
+    pub at: String,
+    pub kind: String,
+    pub body: Value,
+    pub prev: String,
+    pub hash: String,
+}
+
+/// What `tick audit verify` found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verified {
+    Intact {
+        rows: i64,
+    },
+    /// The first row at which the chain breaks, and how.
+    Broken {
+        seq: i64,
+        why: String,
+    },
+}
+
+fn hash_of(seq: i64, at: &str, kind: &str, body: &str, prev: &str) -> String {
+    let mut hasher = Sha256::new();
+    for part in [prev, &seq.to_string(), at, kind, body] {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
+    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Appends one row inside the transaction of the change it records.
+pub(super) fn record<T: Serialize>(
+    tx: &Transaction<'_>,
+    at: DateTime<Utc>,
+    kind: &str,
+    body: &T,
+) -> Result<(), TxError> {
+    let last: Option<(i64, String)> = tx
+        .query_row("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    let (seq, prev) = last.map_or((1, GENESIS.to_owned()), |(seq, hash)| (seq + 1, hash));
+    let at = time(at);
+    // Through a `Value`, whose maps are sorted: the bytes that are hashed do not depend on a struct's field order.
+    let value = serde_json::to_value(body).map_err(|error| super::row_error("audit", &error.to_string()))?;
+    let body = to_json("audit", &value)?;
+    let hash = hash_of(seq, &at, kind, &body, &prev);
+    tx.prepare_cached("INSERT INTO audit (seq, at, kind, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute((seq, &at, kind, &body, &prev, &hash))?;
+    Ok(())
+}
+
+impl Store {
+    fn print_path(&self) -> PathBuf {
+        self.dir.join("incidents.jsonl")
+    }
+
+    /// Prints the rows that the file does not hold yet. A torn tail is cut and printed again.
+    pub fn print_audit(&self) -> Result<()> {
+        let path = self.print_path();
+        let fail = |error: std::io::Error| super::unusable(&path, &error.to_string());
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .map_err(fail)?;
+        let (whole, last) = whole_lines(&mut file).map_err(fail)?;
+        if file.metadata().map_err(fail)?.len() > whole {
+            file.set_len(whole).map_err(fail)?;
+        }
+        let rows = self.audit_rows(last)?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for row in &rows {
+            let line = serde_json::to_string(row).map_err(|error| StoreError::Row {
+                what: "audit".to_owned(),
+                why: error.to_string(),
+            })?;
+            text.push_str(&line);
+            text.push('\n');
+        }
+        file.write_all(text.as_bytes()).map_err(fail)?;
+        file.sync_data().map_err(fail)
+    }
+
+    /// Rows after a sequence number, oldest first.
+    pub fn audit_rows(&self, after: i64) -> Result<Vec<AuditRow>> {
+        self.read(|conn| {
+            let mut statement =
+                conn.prepare("SELECT seq, at, kind, body, prev, hash FROM audit WHERE seq > ?1 ORDER BY seq")?;
+            let rows = statement.query_map([after], |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get::<_, String>(3)?,
+                    row.get(4)?,
+                    row.get(5)?,
+                ))
+            })?;
+            rows.map(|row| {
+                let (seq, at, kind, body, prev, hash) = row?;
+                Ok(AuditRow {
+                    seq,
+                    at,
+                    kind,
+                    body: super::from_json("audit", &body)?,
+                    prev,
+                    hash,
+                })
+            })
+            .collect()
+        })
+    }
+
+    /// Checks every row's hash and link, and that the print says the same.
+    pub fn verify_audit(&self) -> Result<Verified> {
+        let rows = self.audit_rows(0)?;
+        let verified = verify_chain(&rows);
+        if let Verified::Broken { .. } = verified {
+            return Ok(verified);
+        }
+        let path = self.print_path();
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            return Ok(if rows.is_empty() {
+                verified
+            } else {
+                Verified::Broken {
+                    seq: 1,
+                    why: format!("{} cannot be read", path.display()),
+                }
+            });
+        };
+        let mut lines = text.lines();
+        for row in &rows {
+            let same = lines
+                .next()
+                .is_some_and(|line| serde_json::from_str::<AuditRow>(line).is_ok_and(|printed| printed == *row));
+            if !same {
+                return Ok(Verified::Broken {
+                    seq: row.seq,
+                    why: format!("{} says something else than the store", path.display()),
+                });
+            }
+        }
+        if lines.next().is_some() {
+            return Ok(Verified::Broken {
+                seq: i64::try_from(rows.len()).unwrap_or(i64::MAX) + 1,
+                why: format!("{} holds a line that the store does not", path.display()),
+            });
+        }
+        Ok(verified)
+    }
+}
+
+/// Checks sequence, links and hashes of rows from wherever they come.
+pub fn verify_chain(rows: &[AuditRow]) -> Verified {
+    let mut prev = GENESIS.to_owned();
+    for (index, row) in rows.iter().enumerate() {
+        let seq = i64::try_from(index).unwrap_or(i64::MAX) + 1;
+        let body = row.body.to_string();
+        let why = if row.seq != seq {
+            format!("row {} stands where row {seq} belongs", row.seq)
+        } else if row.prev != prev {
+            "it does not link to the row before".to_owned()
+        } else if hash_of(row.seq, &row.at, &row.kind, &body, &row.prev) != row.hash {
+            "its content does not match its hash".to_owned()
+        } else {
+            prev.clone_from(&row.hash);
+            continue;
+        };
+        return Verified::Broken { seq, why };
+    }
+    Verified::Intact {
+        rows: i64::try_from(rows.len()).unwrap_or(i64::MAX),
+    }
+}
+
+/// Length of the file's whole lines that parse, and the sequence number of the last of them.
+fn whole_lines(file: &mut std::fs::File) -> std::io::Result<(u64, i64)> {
+    // The tail is enough: a line is at most a few hundred kilobytes, and only the last can be torn.
+    let len = file.metadata()?.len();
+    let start = len.saturating_sub(4 << 20);
+    file.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::new(&mut *file);
+    let mut at = start;
+    let mut whole = if start == 0 { 0 } else { len };
+    let mut last = 0;
+    let mut line = Vec::new();
+    let mut first = start != 0;
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        if read == 0 {
+            break;
+        }
+        at += u64::try_from(read).unwrap_or(0);
+        if std::mem::take(&mut first) {
+            whole = at;
+            continue;
+        }
+        match serde_json::from_slice::<AuditRow>(&line) {
+            Ok(row) if line.ends_with(b"\n") => {
+                whole = at;
+                last = row.seq;
+            }
+            _ => break,
+        }
+    }
+    Ok((whole, last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::{at, store};
+
+    #[test]
+    fn rows_chain_and_the_print_follows() {
+        let (dir, mut store) = store();
+        for n in 0..3 {
+            store
+                .write(|tx| record(tx, at(0), "test", &serde_json::json!({ "n": n })))
+                .unwrap();
+        }
+        store.print_audit().unwrap();
+        store.print_audit().unwrap();
+        let text = std::fs::read_to_string(dir.path().join("incidents.jsonl")).unwrap();
+        assert_eq!(text.lines().count(), 3);
+        assert_eq!(store.verify_audit().unwrap(), Verified::Intact { rows: 3 });
+    }
+
+    #[test]
+    fn a_torn_tail_is_cut_and_printed_again() {
+        let (dir, mut store) = store();
+        store.write(|tx| record(tx, at(0), "test", &1)).unwrap();
+        store.write(|tx| record(tx, at(0), "test", &2)).unwrap();
+        store.print_audit().unwrap();
+        let path = dir.path().join("incidents.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 9]).unwrap();
+        store.print_audit().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn an_edit_is_found_at_its_place() {
+        let (_dir, mut store) = store();
+        for n in 0..3 {
+            store.write(|tx| record(tx, at(0), "test", &n)).unwrap();
+        }
+        store.print_audit().unwrap();
+        store
+            .conn
+            .execute("UPDATE audit SET body = '7' WHERE seq = 2", [])
+            .unwrap();
+        match store.verify_audit().unwrap() {
+            Verified::Broken { seq, .. } => assert_eq!(seq, 2),
+            Verified::Intact { .. } => panic!("an edited row went unnoticed"),
+        }
+    }
+}

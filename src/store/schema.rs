@@ -1,0 +1,88 @@
+//! Tables and migrations. Columns may grow; keys may not change, since a second store implements the same ones.
+
+use rusqlite::Connection;
+
+pub(super) const VERSION: i64 = 1;
+
+/// Brings a database from schema `from` to [`VERSION`], one committed step at a time.
+pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
+    for (index, step) in STEPS.iter().enumerate().skip(usize::try_from(from).unwrap_or(0)) {
+        conn.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;",
+            index + 1
+        ))?;
+    }
+    Ok(())
+}
+
+const STEPS: [&str; 1] = [V1];
+
+const V1: &str = "
+CREATE TABLE tick (
+  id TEXT PRIMARY KEY, counter INTEGER NOT NULL UNIQUE, started_at TEXT NOT NULL, ended_at TEXT,
+  deep INTEGER NOT NULL, gate TEXT, exit INTEGER, models INTEGER NOT NULL DEFAULT 0,
+  snapshot_digest TEXT, config_digest TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE signature (
+  sig TEXT PRIMARY KEY, version INTEGER NOT NULL, template TEXT NOT NULL, label TEXT NOT NULL, repo TEXT NOT NULL,
+  first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, count INTEGER NOT NULL, releases TEXT NOT NULL,
+  target TEXT NOT NULL, kind TEXT NOT NULL, severity TEXT NOT NULL, title TEXT NOT NULL, culprit TEXT,
+  samples TEXT NOT NULL, inventory INTEGER NOT NULL DEFAULT 0, bad_ticks INTEGER NOT NULL DEFAULT 0,
+  ignored_until TEXT, ignored_why TEXT, source TEXT NOT NULL DEFAULT ''
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signature_bad ON signature (sig) WHERE bad_ticks > 0;
+CREATE TABLE sighting (
+  sig TEXT NOT NULL, tick TEXT NOT NULL, at TEXT NOT NULL, since TEXT NOT NULL, count INTEGER NOT NULL, release TEXT,
+  PRIMARY KEY (sig, at, tick)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE incident (
+  id TEXT PRIMARY KEY, repo TEXT NOT NULL, generation INTEGER NOT NULL, opened_at TEXT NOT NULL,
+  due_at TEXT, closed_at TEXT, outcome TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX incident_due ON incident (due_at) WHERE closed_at IS NULL;
+CREATE TABLE incident_signature (
+  sig TEXT NOT NULL, incident TEXT NOT NULL, role TEXT NOT NULL CHECK (role IN ('primary', 'symptom')),
+  PRIMARY KEY (incident, sig)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX incident_signature_sig ON incident_signature (sig);
+CREATE TABLE attempt (
+  incident TEXT NOT NULL, n INTEGER NOT NULL, base TEXT NOT NULL, head TEXT, patch_id TEXT, started TEXT NOT NULL,
+  ended TEXT, outcome TEXT, failure_sig TEXT, charged INTEGER NOT NULL, agent TEXT NOT NULL, said TEXT NOT NULL,
+  PRIMARY KEY (incident, n)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE evidence (
+  id INTEGER PRIMARY KEY, incident TEXT NOT NULL, head TEXT NOT NULL, kind TEXT NOT NULL, verdict TEXT NOT NULL,
+  digest TEXT NOT NULL, detail TEXT NOT NULL, at TEXT NOT NULL
+) STRICT;
+CREATE INDEX evidence_incident ON evidence (incident, kind);
+CREATE TABLE effect (
+  key TEXT PRIMARY KEY, incident TEXT NOT NULL, fence INTEGER NOT NULL, kind TEXT NOT NULL, args_digest TEXT NOT NULL,
+  intended_at TEXT NOT NULL, done_at TEXT, outcome TEXT, result TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX effect_incident ON effect (incident);
+CREATE TABLE claim (
+  incident TEXT PRIMARY KEY, fence INTEGER NOT NULL, pid INTEGER NOT NULL, pid_start TEXT NOT NULL, run_id TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE source (
+  repo TEXT NOT NULL, target TEXT NOT NULL, collector TEXT NOT NULL, first_ok_at TEXT, last_ok_at TEXT,
+  last_look_at TEXT, cursor TEXT, cause TEXT, cause_since TEXT, release TEXT, release_since TEXT,
+  PRIMARY KEY (repo, target, collector)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE spend (
+  id INTEGER PRIMARY KEY, incident TEXT NOT NULL, role TEXT NOT NULL, agent TEXT NOT NULL,
+  reserved REAL NOT NULL, spent REAL, at TEXT NOT NULL
+) STRICT;
+CREATE INDEX spend_at ON spend (at);
+CREATE TABLE decision (
+  tick TEXT NOT NULL, incident TEXT NOT NULL, turn INTEGER NOT NULL, facts TEXT NOT NULL, action TEXT NOT NULL,
+  policy_digest TEXT NOT NULL, PRIMARY KEY (incident, tick, turn)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE audit (
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL, prev TEXT NOT NULL,
+  hash TEXT NOT NULL
+) STRICT;
+CREATE TABLE flag (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE http_cache (
+  key TEXT PRIMARY KEY, etag TEXT NOT NULL, link TEXT, body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+";

@@ -1,0 +1,181 @@
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{locks::Tried, *};
+use crate::model::{
+    IncidentId, Signature, Slot,
+    incident::IncidentOutcome,
+    signal::{Severity, SignalKind},
+};
+
+pub(super) fn at(minutes: i64) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z")
+        .unwrap()
+        .with_timezone(&Utc)
+        + TimeDelta::minutes(minutes)
+}
+
+pub(super) fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    (dir, store)
+}
+
+fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
+    SignatureRow {
+        sig: sig.clone(),
+        repo: Slot::parse("api").unwrap(),
+        target: "api".to_owned(),
+        source: "exceptions".to_owned(),
+        template: "ZeroDivisionError".to_owned(),
+        label: "bug".to_owned(),
+        kind: SignalKind::Exception,
+        severity: Severity::Error,
+        title: "ZeroDivisionError".to_owned(),
+        culprit: None,
+        samples: vec![],
+        first_seen: at(0),
+        last_seen: at(1),
+        count,
+        releases: vec![],
+        inventory: false,
+        bad_ticks: 1,
+        ignored_until: None,
+        ignored_why: None,
+    }
+}
+
+fn lock(store: &Store) -> TickLock {
+    match TickLock::try_take(store.dir(), "test").unwrap() {
+        Tried::Held(lock) => lock,
+        Tried::Busy(by) => panic!("held by {by}"),
+    }
+}
+
+fn open_one(store: &mut Store) -> IncidentId {
+    let sig = Signature::parse("7f3a91c07f3a91c0").unwrap();
+    let id = IncidentId::new(&sig, 1);
+    let lock = lock(store);
+    let tick = store.next_tick(at(0)).unwrap();
+    store
+        .end_tick(
+            &lock,
+            &TickEnd {
+                id: &tick,
+                started_at: at(0),
+                ended_at: at(0),
+                deep: false,
+                gate: "wake",
+                snapshot_digest: "",
+                config_digest: "",
+                sources: &[],
+                seen: &[(
+                    signature_row(&sig, 14),
+                    Sighting {
+                        from: at(0),
+                        at: at(1),
+                        count: 14,
+                        release: None,
+                    },
+                )],
+                opened: &[NewIncident {
+                    id: id.clone(),
+                    repo: Slot::parse("api").unwrap(),
+                    signature: sig,
+                    why: "new".to_owned(),
+                }],
+                joined: &[],
+                http_cache: &BTreeMap::new(),
+            },
+        )
+        .unwrap();
+    id
+}
+
+#[test]
+fn a_tick_is_one_transaction_that_reads_back() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let incident = store.incident(&id).unwrap().unwrap();
+    assert_eq!(incident.opened_at, at(0));
+    let sig = id.signature();
+    assert_eq!(store.signature(&sig).unwrap().unwrap().count, 14);
+    assert_eq!(store.sightings(&sig, at(-60)).unwrap().len(), 1);
+    assert_eq!(store.due_incidents(at(0)).unwrap().len(), 1);
+    assert_eq!(store.next_tick(at(1)).unwrap().as_str(), "20261129T030100Z-2");
+}
+
+#[test]
+fn an_older_fence_cannot_write() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let first = store.claim(&id).unwrap().unwrap();
+    assert!(store.claim(&id).unwrap().is_none(), "two holders of one incident");
+    let old = Claim::new(id.clone(), first.fence, std::fs::File::open("/dev/null").unwrap());
+    drop(first);
+    let second = store.claim(&id).unwrap().unwrap();
+    assert!(second.fence > old.fence);
+    let error = store.close(&old, IncidentOutcome::Resolved, at(5)).unwrap_err();
+    assert!(matches!(error, StoreError::Fenced { .. }));
+    store.close(&second, IncidentOutcome::Resolved, at(5)).unwrap();
+    assert!(store.open_incidents().unwrap().is_empty());
+}
+
+#[test]
+fn an_effect_is_intended_once_and_remembered() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    let key = "push:x/1";
+    assert_eq!(store.intend(&claim, key, "push", "", at(1)).unwrap(), Intent::Fresh);
+    assert_eq!(
+        store.intend(&claim, key, "push", "", at(2)).unwrap(),
+        Intent::Open(at(1))
+    );
+    store.effect_refused(&claim, key, "no", at(2)).unwrap();
+    assert_eq!(store.intend(&claim, key, "push", "", at(3)).unwrap(), Intent::Fresh);
+    store
+        .effect_done(&claim, key, &serde_json::json!("sha"), at(3))
+        .unwrap();
+    assert_eq!(
+        store.intend(&claim, key, "push", "", at(4)).unwrap(),
+        Intent::Done(serde_json::json!("sha"))
+    );
+}
+
+#[test]
+fn a_newer_or_damaged_or_lost_ledger_is_refused_and_left_alone() {
+    let (dir, store) = store();
+    store.conn.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    assert!(matches!(
+        Store::open(dir.path()),
+        Err(StoreError::Newer { found: 99, .. })
+    ));
+
+    let path = dir.path().join("tick.db");
+    std::fs::write(&path, vec![b'x'; 8192]).unwrap();
+    assert!(matches!(Store::open(dir.path()), Err(StoreError::Damaged { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), vec![b'x'; 8192]);
+
+    for file in ["tick.db", "tick.db-wal", "tick.db-shm"] {
+        let _absent = std::fs::remove_file(dir.path().join(file));
+    }
+    std::fs::write(dir.path().join("incidents.jsonl"), "{}\n").unwrap();
+    assert!(matches!(Store::open(dir.path()), Err(StoreError::Damaged { .. })));
+    assert!(!path.exists());
+}
+
+#[test]
+fn spend_counts_an_unsettled_reservation_as_spent() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    let run = store.reserve(&id, Some(&claim), "fix", "claude", 2.0, at(0)).unwrap();
+    assert!((store.spent(&id, at(1)).unwrap().day_usd - 2.0).abs() < 1e-9);
+    store.settle_spend(run, Some(0.25), at(1)).unwrap();
+    let spent = store.spent(&id, at(1)).unwrap();
+    assert!((spent.incident_usd - 0.25).abs() < 1e-9);
+    assert_eq!(spent.day_runs, 1);
+}
