@@ -81,8 +81,8 @@ pub(crate) fn config(target: Target) -> Config {
         may_skip: Vec::new(),
         rollback_own: false,
         rollback_ask: false,
-        test_timeout: Duration::from_secs(60),
-        observe_min: Duration::from_secs(1800),
+        test_timeout: Duration::from_mins(1),
+        observe_min: Duration::from_mins(30),
     };
     Config {
         home: Home {
@@ -117,7 +117,7 @@ pub(crate) fn config(target: Target) -> Config {
             diff_lines_merge: 120,
             open_pulls_per_repo: 2,
             retries_per_run: 10,
-            attempt_wall: Duration::from_secs(1800),
+            attempt_wall: Duration::from_mins(30),
             collect_deadline: Duration::from_secs(5),
             gate_deadline: Duration::from_secs(2),
             concurrency: 64,
