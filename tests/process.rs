@@ -1,5 +1,7 @@
 //! The process runner against real children: what arrives in them, how they end, and that nothing is left.
 
+#![expect(clippy::unwrap_used, reason = "all of this file is a test")]
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -15,7 +17,7 @@ use tick::{
     model::RunId,
 };
 
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_mins(2);
 
 /// A run id that no other test and no other run of the tests has.
 fn run_id(name: &str) -> RunId {
@@ -106,7 +108,8 @@ async fn only_the_given_environment_arrives() {
     );
     assert!(out.contains(&format!("TICK_RUN_ID={id}\n")));
     // The tests themselves run with more than that.
-    assert!(std::env::vars().count() > names.len());
+    let own = std::fs::read("/proc/self/environ").unwrap();
+    assert!(own.split(|byte| *byte == 0).count() > names.len() + 1);
 }
 
 #[tokio::test]
@@ -243,7 +246,7 @@ async fn nothing_survives_a_deadline() {
     assert_eq!(alive(&id), Vec::<String>::new());
     assert_eq!(with_text("cmdline", &token), Vec::<String>::new());
     assert!(raw.leftovers >= 1, "{raw:?}");
-    assert!(raw.wall < Duration::from_secs(60));
+    assert!(raw.wall < Duration::from_mins(1));
 }
 
 #[tokio::test]
@@ -335,6 +338,39 @@ fn an_orphan_does_not_start() {
     assert_eq!(output.status.code(), Some(127));
     assert_eq!(text(&output.stdout), "");
     assert_eq!(text(&output.stderr), "m the process that started it is gone\n");
+}
+
+/// The kill of a tick cannot be caught; its child's death is arranged beforehand.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the shell stands for a tick that is killed")]
+fn a_child_dies_with_the_process_that_started_it() {
+    let id = run_id("orphan");
+    let script = "\"$0\" __exec --mark m --parent $$ -- /bin/sleep 900 & echo started; wait";
+    let mut starter = std::process::Command::new("/bin/sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tick")])
+        .env("TICK_RUN_ID", id.as_str())
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = tick::adapters::clock::instant();
+    let wait_for = |what: &dyn Fn() -> bool| {
+        while !what() {
+            assert!(started.elapsed() < LONG, "it takes too long");
+            std::thread::yield_now();
+        }
+    };
+    let marker = format!("TICK_RUN_ID={id}");
+    let sleeps = || {
+        let in_run = with_text("environ", &marker);
+        with_text("cmdline", "/bin/sleep\u{0}900")
+            .into_iter()
+            .any(|pid| in_run.contains(&pid))
+    };
+    wait_for(&sleeps);
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    wait_for(&|| alive(&id).is_empty());
 }
 
 #[tokio::test]

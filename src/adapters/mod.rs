@@ -2,10 +2,14 @@
 //! types in and out. Adapters import `model`, `text` and their own section of the config; never `decide`, `steps`,
 //! or each other (`http`, `process` and `clock` excepted).
 
+pub mod agents;
 pub mod clock;
 pub mod exec;
+pub mod gate_child;
 pub mod git;
 pub mod github;
+pub mod host;
 pub mod http;
+pub mod mail;
 pub mod process;
 pub mod suite;

@@ -1,11 +1,18 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+pub mod answers;
+pub mod bench_server;
+pub mod collect;
 pub mod config;
 pub mod exec;
 pub mod fault;
+pub mod gate;
 pub mod lines;
+mod recorded_agent;
+pub mod records;
 pub mod redact;
 pub mod signature;
+pub mod tick;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
@@ -14,7 +21,10 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
-    config::load::{LoadError, Sources, load},
+    config::{
+        Config,
+        load::{LoadError, Sources, load},
+    },
     exit::Exit,
     render,
     text::Redactor,
@@ -26,6 +36,8 @@ use crate::{
 struct Cli {
     #[command(flatten)]
     global: Global,
+    #[command(flatten)]
+    tick: tick::TickArgs,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -52,9 +64,46 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Repair what is due, without a look
+    Repair(tick::RepairArgs),
+    /// Say how each repo stands, what is open and who moves next
+    Status,
+    /// List causes that became incidents, newest first
+    Incidents,
+    /// Show one incident: what is known, what was done, and why it is not merged
+    Show(records::ShowArgs),
+    /// Stop before every mutation; running agents end within a second
+    Pause(answers::PauseArgs),
+    /// End a pause
+    Resume(answers::ResumeArgs),
+    /// Open an incident again
+    Retry(answers::RetryArgs),
+    /// Leave a cause alone for a while
+    Ignore(answers::IgnoreArgs),
+    /// Stand in for the human part of the evidence
+    Approve(answers::ApproveArgs),
+    /// Check the audit log
+    #[command(subcommand)]
+    Audit(records::AuditVerb),
+    /// Print or rebuild the ledger of known causes
+    #[command(subcommand)]
+    Ledger(records::LedgerVerb),
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
+    /// Look at every source once and print what was seen
+    Collect(collect::CollectArgs),
+    /// Say whether a snapshot has to be looked at
+    Gate(gate::GateArgs),
+    /// Runs an edited gate under limits
+    #[command(name = "__gate", hide = true)]
+    GateChild,
+    /// Plays a recording as a `command` agent
+    #[command(name = "__recorded-agent", hide = true)]
+    RecordedAgent { script: PathBuf },
+    /// Answers on loopback for benches
+    #[command(name = "__bench-server", hide = true)]
+    BenchServer(bench_server::BenchServerArgs),
     /// Becomes a child of tick: session, limits, confinement, then the program
     #[command(name = "__exec", hide = true)]
     Exec(exec::ExecArgs),
@@ -75,8 +124,10 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    if let Some(Verb::Exec(args)) = cli.verb {
-        return exec::run(args);
+    match cli.verb {
+        Some(Verb::Exec(args)) => return exec::run(args),
+        Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
+        _ => {}
     }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let result = run(&cli, &mut out);
@@ -91,18 +142,48 @@ pub fn main() -> ExitCode {
 fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
     match &cli.verb {
-        None => bare(&cli.global, out),
-        Some(Verb::Exec(_)) => Ok(Exit::Bug),
+        None => bare(cli, out),
+        Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
+        Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
+        Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
+        Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Resume(args)) => answers::resume(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Ignore(args)) => answers::ignore(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Approve(args)) => answers::approve(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Audit(verb)) => records::audit(verb, &configured(&cli.global)?, out),
+        Some(Verb::Ledger(verb)) => records::ledger(verb, &configured(&cli.global)?, out),
+        Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
+        Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
+        Some(Verb::GateChild) => gate::child(stdin(), out),
+        Some(Verb::BenchServer(args)) => bench_server::run(args),
         Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),
         Some(Verb::Signature(args)) => signature::run(args, stdin(), out).map(|()| Exit::Ok),
         Some(Verb::Redact(args)) => redact::run(args, stdin(), out).map(|()| Exit::Ok),
     }
 }
 
-/// `tick` alone.
-fn bare(global: &Global, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    match load(Sources::of_process(global.home.as_deref())?) {
-        Ok(_) => Ok(Exit::Ok),
+/// The one runtime of a process: everything runs on the thread that started.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(32)
+        .build();
+    built.map_err(|error| crate::exit::Fault::new(Exit::CouldNot, format!("start the runtime: {error}")).into())
+}
+
+/// The config of a verb that cannot do without.
+fn configured(global: &Global) -> anyhow::Result<Config> {
+    let loaded = load(Sources::of_process(global.home.as_deref())?);
+    loaded.map_err(|error| crate::exit::Fault::from(error).into())
+}
+
+/// `tick` without a verb.
+fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    match load(Sources::of_process(cli.global.home.as_deref())?) {
+        Ok(config) => tick::run(&cli.tick, &cli.global, config, out),
         Err(LoadError::Missing { file }) => {
             out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
             Ok(Exit::Config)

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use super::lines;
-use crate::text::{self, Redactor};
+use crate::text;
 
 #[derive(Debug, Args)]
 pub struct SignatureArgs {
@@ -36,18 +36,17 @@ pub fn run(args: &SignatureArgs, input: impl BufRead, output: &mut dyn Write) ->
         return lines::each_json(input, output, r#"{"id":"1","text":"…"}"#, answer);
     }
     lines::each_line(input, |_, line| {
-        let signed = text::signature(&text::clean(line));
+        let signed = text::signature(line);
         writeln!(output, "{}", signed.signature).context("cannot write the signature")
     })
 }
 
 fn answer(record: Record) -> Answer {
-    let signed = text::signature(&text::clean(&record.text));
+    let signed = text::signature(&record.text);
     Answer {
         id: record.id,
         signature: signed.signature.to_string(),
-        // The template is for people, so nothing secret may stand in it.
-        template: Redactor::default().redact(&signed.template),
+        template: signed.template,
         label: signed.label,
         culprit: signed.culprit.map(|culprit| culprit.file),
     }

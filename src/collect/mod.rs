@@ -1,1 +1,150 @@
-//! collect
+//! Looks at production and CI: one table of collectors, all that are due at once, each with its own deadline and its
+//! own outcome. A collector that fails never hides another, and what could not be read is said, never guessed.
+
+mod actions;
+mod actions_log;
+mod context;
+mod declared;
+mod declared_spec;
+mod github;
+mod health;
+mod health_rules;
+mod jsonrpc;
+mod memory;
+mod offline;
+mod pulls;
+#[cfg(test)]
+mod testing;
+
+use std::pin::Pin;
+
+use futures_util::future::join_all;
+
+pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
+pub use declared::{Shipped, shipped};
+
+use context::{Piece, Place, Session};
+
+use crate::config::{Config, Repo, Target};
+
+type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
+
+/// One collector that is built in.
+struct Collector {
+    name: &'static str,
+    /// What of the config switches it on.
+    enabled: fn(&Repo, &Target) -> bool,
+    collect: for<'a> fn(&'a Session<'a>, Place<'a>) -> Job<'a>,
+    scope: Scope,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// Once for each target.
+    Target,
+    /// Once for each repo, under the name of its slot.
+    Repo,
+}
+
+const TABLE: [Collector; 4] = [
+    Collector {
+        name: "health",
+        enabled: |_, target| !target.health.is_empty(),
+        collect: |session, place| Box::pin(health::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "jsonrpc",
+        enabled: |_, target| !target.jsonrpc.is_empty(),
+        collect: |session, place| Box::pin(jsonrpc::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "actions",
+        enabled: |repo, _| repo.github.is_some(),
+        collect: |session, place| Box::pin(actions::collect(session, place)),
+        scope: Scope::Repo,
+    },
+    Collector {
+        name: "pulls",
+        enabled: |repo, _| repo.github.is_some(),
+        collect: |session, place| Box::pin(pulls::collect(session, place)),
+        scope: Scope::Repo,
+    },
+];
+
+/// Names of the collectors that the config enables, each once.
+pub fn names(config: &Config) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for repo in config.repos.values() {
+        for target in &repo.targets {
+            let built_in = TABLE.iter().filter(|c| (c.enabled)(repo, target)).map(|c| c.name);
+            names.extend(built_in.chain(target.declared.iter().map(|d| d.collector.as_str())));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Runs every collector that the config enables, all at once.
+pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
+    let session = Session::new(ctx);
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    for repo in ctx.config.repos.values() {
+        for (index, target) in repo.targets.iter().enumerate() {
+            for collector in &TABLE {
+                let once = collector.scope == Scope::Target || index == 0;
+                if once && (collector.enabled)(repo, target) && ctx.wants(collector.name) {
+                    let name = match collector.scope {
+                        Scope::Target => target.name.as_str(),
+                        Scope::Repo => repo.slot.as_str(),
+                    };
+                    let place = Place::new(collector.name, repo, target, name);
+                    jobs.push(bounded(&session, (collector.collect)(&session, place), place));
+                }
+            }
+            for declared in target.declared.iter().filter(|d| ctx.wants(&d.collector)) {
+                let place = Place::new(&declared.collector, repo, target, &target.name);
+                let job = Box::pin(declared::collect(&session, place, declared));
+                jobs.push(bounded(&session, job, place));
+            }
+        }
+    }
+    let mut pieces = join_all(jobs).await;
+    offline::judge(&mut pieces);
+    gather(ctx, pieces)
+}
+
+/// The collector's own deadline; what is not done by then has failed.
+fn bounded<'a>(session: &'a Session<'a>, job: Job<'a>, place: Place<'a>) -> Job<'a> {
+    Box::pin(async move {
+        let started = crate::adapters::clock::instant();
+        let mut piece = match tokio::time::timeout(session.ctx.config.limits.collect_deadline, job).await {
+            Ok(piece) => piece,
+            Err(_) => place.failed("timeout", "it was not done within the deadline of the collection"),
+        };
+        piece.outcome.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        piece
+    })
+}
+
+fn gather(ctx: &CollectContext<'_>, pieces: Vec<Piece>) -> Collected {
+    let mut collected = Collected::default();
+    for mut piece in pieces {
+        let key = SourceKey::of(&piece.outcome);
+        let facts = ctx.sources.get(&key);
+        if piece.outcome.is_blind() {
+            piece.outcome.blind_seconds = facts
+                .and_then(|facts| facts.last_ok_at)
+                .map(|last| u64::try_from((ctx.now - last).num_seconds()).unwrap_or(0));
+        }
+        if let Some(cursor) = piece.cursor {
+            collected.cursors.insert(key, cursor);
+        }
+        collected.signals.append(&mut piece.signals);
+        collected.open_pulls.append(&mut piece.open_pulls);
+        collected.collectors.push(piece.outcome);
+    }
+    collected
+}

@@ -96,6 +96,7 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
     };
     let (digests, more) = trust::examine(&config.home, &dotenv);
     config.digests = digests;
+    config.toolchain_env = toolchain_env(&env);
     problems.extend(more);
     problems.extend(trust::check_place(&config.home, &watched(&config)));
     if problems.is_empty() {
@@ -103,6 +104,22 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
     } else {
         Err(LoadError::Wrong { file, problems })
     }
+}
+
+/// Where tool chains are, which children with a private HOME would not find.
+fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
+    let home = env.dir("HOME");
+    [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("NVM_DIR", ".nvm"),
+    ]
+    .into_iter()
+    .filter_map(|(name, below)| {
+        let dir = env.dir(name).or_else(|| Some(home.as_ref()?.join(below)))?;
+        dir.is_dir().then(|| (name.to_owned(), dir.display().to_string()))
+    })
+    .collect()
 }
 
 /// The config of a text, without looking at any file but the collectors of the home: for tests, and for worlds that

@@ -37,15 +37,7 @@ pub struct Home {
     pub prompts: PathBuf,
 }
 
-/// What tick may do for a repo. Ordered: a later rung may do all that an earlier one may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    Observe,
-    Diagnose,
-    MonitorOnly,
-    Active,
-}
+pub use crate::model::Mode;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -62,6 +54,8 @@ pub struct Config {
     pub secrets: Secrets,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
     pub allow_private_hosts: Vec<String>,
+    /// Variables that tool chains need to find themselves under another HOME, such as `RUSTUP_HOME`; no secrets.
+    pub toolchain_env: Vec<(String, String)>,
     /// SHA-256 of the config file and of every file that can change what runs, by path.
     pub digests: BTreeMap<String, String>,
     /// Directories in which programs of children are looked for, in order.

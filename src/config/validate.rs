@@ -8,7 +8,7 @@ use std::{
 
 use globset::GlobBuilder;
 use regex::{Regex, RegexBuilder};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
@@ -84,6 +84,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         github,
         secrets: Secrets::default(),
         allow_private_hosts: root.network.allow_private_hosts.clone(),
+        toolchain_env: Vec::new(),
         digests: BTreeMap::new(),
         path: checks.path.clone(),
         warnings: Vec::new(),
@@ -399,15 +400,19 @@ impl Checks<'_> {
         }
     }
 
+    /// Passwords and messages go through TLS; only a server on this machine may do without.
     fn check_smtp(&mut self, url: &SecretString) {
-        use secrecy::ExposeSecret;
-        let good = Url::parse(url.expose_secret())
-            .is_ok_and(|url| matches!(url.scheme(), "smtp" | "smtps") && url.host_str().is_some());
-        if !good {
-            let at = JsonPath::default().key("notify").key("email");
-            let what = "is true, but SMTP_URL is not an smtp or smtps URL (its value is not shown)";
-            self.problem(at, what, "SMTP_URL=smtps://user:password@mail.acme.example:465");
-        }
+        let at = JsonPath::default().key("notify").key("email");
+        let what = match Url::parse(url.expose_secret()) {
+            Ok(url) if !matches!(url.scheme(), "smtp" | "smtps") || url.host_str().is_none() => {
+                "is true, but SMTP_URL is not an smtp or smtps URL (its value is not shown)"
+            }
+            Ok(url) if url.scheme() == "smtps" || is_loopback(&url) => return,
+            Ok(url) if url.query_pairs().any(|(k, v)| k == "tls" && v == "required") => return,
+            Ok(_) => "is true, but SMTP_URL does not ask for TLS (smtps, or smtp with ?tls=required)",
+            Err(_) => "is true, but SMTP_URL is not a URL (its value is not shown)",
+        };
+        self.problem(at, what, "SMTP_URL=smtps://user:password@mail.acme.example:465");
     }
 
     /// The value of a variable that the file names; it is a secret from here on.
@@ -424,6 +429,17 @@ impl Checks<'_> {
         };
         self.secrets.values.insert(variable.to_owned(), value.clone());
         Some(value)
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => host
+            .trim_matches(['[', ']'])
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback()),
+        None => false,
     }
 }
 

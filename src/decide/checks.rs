@@ -1,14 +1,482 @@
-//! placeholder until the real one lands
-use crate::model::{checks::Checks, pull::Rules};
+//! The check set: whether CI says yes about one commit. A required check must succeed; every other one may be skipped
+//! or neutral; nothing that is missing, stale or not understood counts as yes.
+
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
-use serde::Serialize;
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+use regex::Regex;
+
+use crate::model::{
+    checks::{Check, CheckState, Checks},
+    pull::{RequiredCheck, Rules},
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckSet {
-    Success { names: Vec<String>, ignored: Vec<String> },
+    Success {
+        /// The checks that said yes, sorted.
+        names: Vec<String>,
+        /// Matched by `ciNonblockingRe`: listed for people, not judged.
+        ignored: Vec<String>,
+    },
+    /// Something is still to come: what.
     Pending(String),
+    /// Checks that said no, sorted.
     Failed(Vec<String>),
+    /// Can not be judged: why.
     Unknown(String),
 }
-pub fn check_set(_c: &Checks, _r: &Rules, _n: Option<&regex::Regex>, _m: &[String], _p: DateTime<Utc>) -> CheckSet {
-    CheckSet::Unknown(String::new())
+
+/// What one check amounts to, once it is known whether it is required.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Say {
+    Yes,
+    /// Fine, but proves nothing (skipped, neutral).
+    Fine,
+    Wait,
+    No,
+    Unclear,
+}
+
+/// `pushed_at` is when this very head was pushed: a success that started earlier is about something else.
+pub fn check_set(
+    checks: &Checks,
+    rules: &Rules,
+    nonblocking: Option<&Regex>,
+    may_skip: &[String],
+    pushed_at: DateTime<Utc>,
+) -> CheckSet {
+    let newest = newest(&checks.checks);
+    let mut tally = Tally::default();
+    for required in &rules.required_checks {
+        let candidates: Vec<&Check> = newest.iter().copied().filter(|c| answers(c, required)).collect();
+        if candidates.is_empty() {
+            tally.missing.push(shown(required));
+        }
+        for check in candidates {
+            tally.add(check, required_say(check, may_skip), pushed_at);
+        }
+    }
+    let mut ignored = Vec::new();
+    for check in &newest {
+        if rules.required_checks.iter().any(|r| answers(check, r)) {
+            continue;
+        }
+        if nonblocking.is_some_and(|re| re.is_match(&check.name)) {
+            ignored.push(check.name.clone());
+            continue;
+        }
+        tally.add(check, other_say(check.state), pushed_at);
+    }
+    ignored.sort();
+    ignored.dedup();
+    tally.verdict(checks, ignored)
+}
+
+#[derive(Default)]
+struct Tally {
+    yes: Vec<String>,
+    fresh_yes: bool,
+    waiting: Vec<String>,
+    missing: Vec<String>,
+    no: Vec<String>,
+    unclear: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, check: &Check, say: Say, pushed_at: DateTime<Utc>) {
+        let name = check.name.clone();
+        match say {
+            Say::Yes => {
+                self.fresh_yes |= check.started_at.is_some_and(|at| at > pushed_at);
+                self.yes.push(name);
+            }
+            Say::Fine => {}
+            Say::Wait => self.waiting.push(name),
+            Say::No => self.no.push(name),
+            Say::Unclear => self.unclear.push(format!("{name} ({})", word(check.state))),
+        }
+    }
+
+    /// A clear no outranks everything, since waiting would not change it.
+    fn verdict(mut self, checks: &Checks, ignored: Vec<String>) -> CheckSet {
+        for names in [
+            &mut self.yes,
+            &mut self.waiting,
+            &mut self.missing,
+            &mut self.no,
+            &mut self.unclear,
+        ] {
+            names.sort();
+            names.dedup();
+        }
+        if !self.no.is_empty() {
+            return CheckSet::Failed(self.no);
+        }
+        if let Some(why) = &checks.incomplete {
+            return CheckSet::Unknown(why.clone());
+        }
+        if !self.unclear.is_empty() {
+            return CheckSet::Unknown(format!("neither yes nor no: {}", self.unclear.join(", ")));
+        }
+        if !self.waiting.is_empty() {
+            return CheckSet::Pending(format!("running: {}", self.waiting.join(", ")));
+        }
+        if !self.missing.is_empty() {
+            return CheckSet::Pending(format!("required and not started: {}", self.missing.join(", ")));
+        }
+        if self.yes.is_empty() {
+            return CheckSet::Pending("no check has succeeded for this commit".to_owned());
+        }
+        if !self.fresh_yes {
+            return CheckSet::Pending("no success started after the push".to_owned());
+        }
+        CheckSet::Success {
+            names: self.yes,
+            ignored,
+        }
+    }
+}
+
+/// One entry a name and app: the last started one; of two that started together the worse one stands.
+fn newest(checks: &[Check]) -> Vec<&Check> {
+    let mut by_source: BTreeMap<(&str, Option<u64>), &Check> = BTreeMap::new();
+    for check in checks {
+        let key = (check.name.as_str(), check.app_id);
+        let replaces = by_source.get(&key).is_none_or(|known| rank(check) > rank(known));
+        if replaces {
+            by_source.insert(key, check);
+        }
+    }
+    by_source.into_values().collect()
+}
+
+/// Without a start there is no order in time: then what is not good outranks the rest, and a yes outranks nothing.
+fn rank(check: &Check) -> (bool, Option<DateTime<Utc>>, u8) {
+    let badness = match other_say(check.state) {
+        Say::Yes => 0,
+        Say::Fine => 1,
+        Say::Wait => 2,
+        Say::Unclear => 3,
+        Say::No => 4,
+    };
+    (check.started_at.is_none() && badness >= 2, check.started_at, badness)
+}
+
+/// A requirement with an app is answered by that app only; without one, by every check and status of the name.
+fn answers(check: &Check, required: &RequiredCheck) -> bool {
+    check.name == required.name && (required.app_id.is_none() || check.app_id == required.app_id)
+}
+
+/// Only a clear no ends an attempt. Cancelled, or neutral where success is demanded, is neither yes nor no.
+fn required_say(check: &Check, may_skip: &[String]) -> Say {
+    match check.state {
+        CheckState::Skipped if may_skip.contains(&check.name) => Say::Fine,
+        CheckState::Skipped | CheckState::Neutral => Say::Unclear,
+        CheckState::Success
+        | CheckState::Queued
+        | CheckState::InProgress
+        | CheckState::ActionRequired
+        | CheckState::Failure
+        | CheckState::TimedOut
+        | CheckState::StartupFailure
+        | CheckState::Cancelled
+        | CheckState::Stale
+        | CheckState::Unknown => other_say(check.state),
+    }
+}
+
+fn other_say(state: CheckState) -> Say {
+    match state {
+        CheckState::Success => Say::Yes,
+        CheckState::Skipped | CheckState::Neutral => Say::Fine,
+        CheckState::Queued | CheckState::InProgress | CheckState::ActionRequired => Say::Wait,
+        CheckState::Failure | CheckState::TimedOut | CheckState::StartupFailure => Say::No,
+        CheckState::Cancelled | CheckState::Stale | CheckState::Unknown => Say::Unclear,
+    }
+}
+
+fn word(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Queued => "queued",
+        CheckState::InProgress => "running",
+        CheckState::Success => "success",
+        CheckState::Failure => "failure",
+        CheckState::Neutral => "neutral",
+        CheckState::Cancelled => "cancelled",
+        CheckState::Skipped => "skipped",
+        CheckState::TimedOut => "timed out",
+        CheckState::ActionRequired => "waits for an action",
+        CheckState::Stale => "stale",
+        CheckState::StartupFailure => "failed to start",
+        CheckState::Unknown => "unknown",
+    }
+}
+
+fn shown(required: &RequiredCheck) -> String {
+    match required.app_id {
+        Some(app) => format!("{} (of app {app})", required.name),
+        None => required.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Sha;
+
+    const ALL: [CheckState; 12] = [
+        CheckState::Queued,
+        CheckState::InProgress,
+        CheckState::Success,
+        CheckState::Failure,
+        CheckState::Neutral,
+        CheckState::Cancelled,
+        CheckState::Skipped,
+        CheckState::TimedOut,
+        CheckState::ActionRequired,
+        CheckState::Stale,
+        CheckState::StartupFailure,
+        CheckState::Unknown,
+    ];
+
+    fn at(minute: u32) -> DateTime<Utc> {
+        format!("2026-11-29T03:{minute:02}:00Z").parse().unwrap()
+    }
+
+    fn check(name: &str, app_id: Option<u64>, state: CheckState, minute: u32) -> Check {
+        Check {
+            name: name.to_owned(),
+            app_id,
+            state,
+            started_at: Some(at(minute)),
+            url: None,
+        }
+    }
+
+    fn required(names: &[(&str, Option<u64>)]) -> Rules {
+        Rules {
+            required_checks: names
+                .iter()
+                .map(|(name, app_id)| RequiredCheck {
+                    name: (*name).to_owned(),
+                    app_id: *app_id,
+                })
+                .collect(),
+            ..Rules::default()
+        }
+    }
+
+    fn judge(checks: Vec<Check>, rules: &Rules) -> CheckSet {
+        judge_with(checks, rules, None, &[])
+    }
+
+    fn judge_with(checks: Vec<Check>, rules: &Rules, nonblocking: Option<&str>, may_skip: &[&str]) -> CheckSet {
+        let checks = Checks {
+            head: Sha::parse(&"a".repeat(40)).unwrap(),
+            checks,
+            incomplete: None,
+        };
+        let may_skip: Vec<String> = may_skip.iter().map(|s| (*s).to_owned()).collect();
+        let nonblocking = nonblocking.map(|re| Regex::new(re).unwrap());
+        check_set(&checks, rules, nonblocking.as_ref(), &may_skip, at(10))
+    }
+
+    fn is_success(set: &CheckSet) -> bool {
+        matches!(set, CheckSet::Success { .. })
+    }
+
+    /// Every state x required or not x named in `maySkip` or not, beside one check that is fine.
+    #[test]
+    fn table_of_every_state() {
+        for state in ALL {
+            for is_required in [true, false] {
+                for skippable in [true, false] {
+                    let names: &[(&str, Option<u64>)] = if is_required {
+                        &[("good", None), ("x", None)]
+                    } else {
+                        &[("good", None)]
+                    };
+                    let may_skip: &[&str] = if skippable { &["x"] } else { &[] };
+                    let checks = vec![
+                        check("good", Some(1), CheckState::Success, 11),
+                        check("x", Some(1), state, 11),
+                    ];
+                    let set = judge_with(checks, &required(names), None, may_skip);
+                    let fine = match state {
+                        CheckState::Success => true,
+                        CheckState::Skipped => !is_required || skippable,
+                        CheckState::Neutral => !is_required,
+                        _ => false,
+                    };
+                    let case = format!("{state:?} required={is_required} skippable={skippable}: {set:?}");
+                    assert_eq!(is_success(&set), fine, "{case}");
+                    let no = matches!(
+                        state,
+                        CheckState::Failure | CheckState::TimedOut | CheckState::StartupFailure
+                    );
+                    assert_eq!(matches!(set, CheckSet::Failed(_)), no, "{case}");
+                    let wait = matches!(
+                        state,
+                        CheckState::Queued | CheckState::InProgress | CheckState::ActionRequired
+                    );
+                    assert_eq!(matches!(set, CheckSet::Pending(_)), wait, "{case}");
+                }
+            }
+        }
+    }
+
+    /// The same states where the required check itself is missing: never a success.
+    #[test]
+    fn table_of_a_missing_required_check() {
+        for state in ALL {
+            let set = judge(vec![check("other", None, state, 11)], &required(&[("ci", None)]));
+            assert!(!is_success(&set), "{state:?}: {set:?}");
+        }
+        let missing = judge(
+            vec![check("other", None, CheckState::Success, 11)],
+            &required(&[("ci", Some(7))]),
+        );
+        assert_eq!(
+            missing,
+            CheckSet::Pending("required and not started: ci (of app 7)".to_owned())
+        );
+    }
+
+    #[test]
+    fn no_checks_are_not_green() {
+        assert!(matches!(judge(vec![], &Rules::default()), CheckSet::Pending(_)));
+        let skipped = vec![
+            check("a", None, CheckState::Skipped, 11),
+            check("b", None, CheckState::Neutral, 11),
+        ];
+        assert!(matches!(judge(skipped, &Rules::default()), CheckSet::Pending(_)));
+        let ignored = vec![check("preview", None, CheckState::Success, 11)];
+        assert!(!is_success(&judge_with(
+            ignored,
+            &Rules::default(),
+            Some("^preview$"),
+            &[]
+        )));
+    }
+
+    #[test]
+    fn a_success_from_before_the_push_is_about_something_else() {
+        for (minute, fresh) in [(9, false), (10, false), (11, true)] {
+            let set = judge(vec![check("ci", None, CheckState::Success, minute)], &Rules::default());
+            assert_eq!(is_success(&set), fresh, "started at minute {minute}: {set:?}");
+        }
+        let mut undated = check("ci", None, CheckState::Success, 11);
+        undated.started_at = None;
+        assert!(!is_success(&judge(vec![undated], &Rules::default())));
+    }
+
+    #[test]
+    fn an_app_is_answered_by_that_app_only() {
+        let rules = required(&[("ci", Some(7))]);
+        let other = check("ci", Some(8), CheckState::Success, 11);
+        let status = check("ci", None, CheckState::Success, 11);
+        assert!(!is_success(&judge(vec![other.clone(), status], &rules)));
+        assert!(is_success(&judge(
+            vec![other, check("ci", Some(7), CheckState::Success, 11)],
+            &rules
+        )));
+        let bad_namesake = vec![
+            check("ci", Some(7), CheckState::Success, 11),
+            check("ci", Some(8), CheckState::Failure, 11),
+        ];
+        assert!(
+            !is_success(&judge(bad_namesake, &rules)),
+            "the namesake is judged as any other check"
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_check_and_status_must_pass_as_both() {
+        let rules = required(&[("ci", None)]);
+        for (run, status, green) in [
+            (CheckState::Success, CheckState::Success, true),
+            (CheckState::Success, CheckState::InProgress, false),
+            (CheckState::Failure, CheckState::Success, false),
+            (CheckState::Success, CheckState::Neutral, false),
+        ] {
+            let set = judge(
+                vec![check("ci", Some(7), run, 11), check("ci", None, status, 11)],
+                &rules,
+            );
+            assert_eq!(is_success(&set), green, "{run:?} and {status:?}: {set:?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_of_a_name_and_app_counts() {
+        let old_red = vec![
+            check("ci", Some(7), CheckState::Failure, 11),
+            check("ci", Some(7), CheckState::Success, 12),
+        ];
+        assert!(is_success(&judge(old_red, &Rules::default())));
+        let new_red = vec![
+            check("ci", Some(7), CheckState::Success, 11),
+            check("ci", Some(7), CheckState::Failure, 12),
+        ];
+        assert!(!is_success(&judge(new_red, &Rules::default())));
+        let both = vec![
+            check("ci", Some(7), CheckState::Failure, 11),
+            check("ci", Some(7), CheckState::Success, 11),
+        ];
+        assert!(
+            !is_success(&judge(both, &Rules::default())),
+            "started together: the worse one"
+        );
+        for state in [CheckState::Queued, CheckState::Failure] {
+            let mut undated = check("ci", Some(7), state, 0);
+            undated.started_at = None;
+            let green = check("ci", Some(7), CheckState::Success, 12);
+            assert!(
+                !is_success(&judge(vec![undated, green], &Rules::default())),
+                "{state:?} without a start"
+            );
+        }
+        let mut undated = check("ci", Some(7), CheckState::Success, 0);
+        undated.started_at = None;
+        let red = check("ci", Some(7), CheckState::Failure, 12);
+        assert!(
+            !is_success(&judge(vec![undated, red], &Rules::default())),
+            "an undated yes outranks nothing"
+        );
+    }
+
+    #[test]
+    fn nonblocking_checks_are_listed_and_never_shield_a_required_one() {
+        let checks = || {
+            vec![
+                check("ci", None, CheckState::Success, 11),
+                check("e2e", None, CheckState::Failure, 11),
+            ]
+        };
+        let set = judge_with(checks(), &required(&[("ci", None)]), Some("e2e"), &[]);
+        assert_eq!(
+            set,
+            CheckSet::Success {
+                names: vec!["ci".to_owned()],
+                ignored: vec!["e2e".to_owned()]
+            }
+        );
+        let set = judge_with(checks(), &required(&[("ci", None), ("e2e", None)]), Some("."), &[]);
+        assert_eq!(set, CheckSet::Failed(vec!["e2e".to_owned()]));
+    }
+
+    #[test]
+    fn what_was_not_read_is_unknown_but_a_no_stands() {
+        let incomplete = |state| {
+            let checks = Checks {
+                head: Sha::parse(&"a".repeat(40)).unwrap(),
+                checks: vec![check("ci", None, state, 11)],
+                incomplete: Some("403".to_owned()),
+            };
+            check_set(&checks, &Rules::default(), None, &[], at(10))
+        };
+        assert_eq!(incomplete(CheckState::Success), CheckSet::Unknown("403".to_owned()));
+        assert_eq!(incomplete(CheckState::Failure), CheckSet::Failed(vec!["ci".to_owned()]));
+    }
 }

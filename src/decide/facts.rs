@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::merge::Restores;
+pub use crate::model::report::Status;
 use crate::model::{
-    IncidentId, PullNumber, Sha, Signature,
+    IncidentId, Mode, PullNumber, Sha, Signature,
     checks::Checks,
     evidence::{Audit, AuditVerdict, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
@@ -23,6 +25,8 @@ pub struct Facts {
     pub triage: Option<Triage>,
     /// Triage calls that gave no usable answer.
     pub triage_failures: u32,
+    /// Number of the newest attempt ever, also before a retry.
+    pub last_attempt: u32,
     /// Since the last `tick retry`, oldest first.
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.
@@ -34,8 +38,8 @@ pub struct Facts {
     pub told: BTreeSet<Status>,
     /// Other effects that are done, by key.
     pub done: BTreeSet<String>,
-    /// A person's `tick approve`: who.
-    pub approved: Option<String>,
+    /// A person's `tick approve`: who, and for which head.
+    pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
     pub paused: Option<String>,
     /// Merges are frozen since a host fault: why.
@@ -73,6 +77,8 @@ pub struct Cause {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AttemptFacts {
     pub attempt: Attempt,
+    /// Tree of its head: what has to land on its base.
+    pub tree: Option<Sha>,
     /// Times its head was replayed onto a moved base.
     pub rebases: u32,
     pub guards: Option<GuardReport>,
@@ -109,6 +115,20 @@ impl Failure {
 }
 
 impl AttemptFacts {
+    /// An attempt about whose head nothing is known yet.
+    pub fn of(attempt: Attempt) -> Self {
+        Self {
+            attempt,
+            tree: None,
+            rebases: 0,
+            guards: None,
+            proof: None,
+            audit: None,
+            audit_failures: 0,
+            ci_failed: None,
+        }
+    }
+
     pub fn head(&self) -> Option<&Sha> {
         self.attempt.head.as_ref()
     }
@@ -173,6 +193,12 @@ impl AttemptFacts {
             ProofGrade::Proven | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => None,
         }
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approved {
+    pub by: String,
+    pub head: Sha,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -242,8 +268,9 @@ pub struct OurRevert {
     pub note: bool,
     /// The revert commit and what makes it safe to merge; none when it conflicts.
     pub head: Option<Sha>,
-    /// Its tree equals the tree before the merge, or the test commands pass on it.
-    pub safe: bool,
+    pub base: Option<Sha>,
+    pub tree: Option<Sha>,
+    pub restores: Restores,
     pub pushed: Option<DateTime<Utc>>,
     pub pull: Option<PullNumber>,
     pub merged: Option<Sha>,
@@ -293,65 +320,6 @@ pub struct OtherRate {
     pub samples: u32,
 }
 
-/// The states a message can be about: at most one message each, a generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    Inventory,
-    NeedsYou,
-    DraftReady,
-    Merged,
-    Resolved,
-    Unconfirmed,
-    TakenBack,
-    Declined,
-    Budget,
-    Blind,
-    SeeingAgain,
-    GateFault,
-    Frozen,
-}
-
-impl Status {
-    pub const ALL: [Self; 13] = [
-        Self::Inventory,
-        Self::NeedsYou,
-        Self::DraftReady,
-        Self::Merged,
-        Self::Resolved,
-        Self::Unconfirmed,
-        Self::TakenBack,
-        Self::Declined,
-        Self::Budget,
-        Self::Blind,
-        Self::SeeingAgain,
-        Self::GateFault,
-        Self::Frozen,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Inventory => "inventory",
-            Self::NeedsYou => "needs-you",
-            Self::DraftReady => "draft-ready",
-            Self::Merged => "merged",
-            Self::Resolved => "resolved",
-            Self::Unconfirmed => "unconfirmed",
-            Self::TakenBack => "taken-back",
-            Self::Declined => "declined",
-            Self::Budget => "budget",
-            Self::Blind => "blind",
-            Self::SeeingAgain => "seeing-again",
-            Self::GateFault => "gate-fault",
-            Self::Frozen => "frozen",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-}
-
 /// The outside reads that a stage wants. Nothing else is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each read is wanted or not, independently")]
@@ -378,24 +346,18 @@ pub struct Seen {
     pub checks: Option<Checks>,
     pub landed: Option<CommitInfo>,
     pub revert_pull: Option<Pull>,
+    /// The branch that may receive a merge.
+    pub base_branch: Option<String>,
+    /// Open review threads, where the rules ask for their resolution.
+    pub threads: Option<u32>,
     pub unreadable: Vec<String>,
-}
-
-/// The rung a repo is allowed, and what it is equipped for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rung {
-    Observe,
-    Diagnose,
-    MonitorOnly,
-    Active,
 }
 
 /// The owner's settings as far as decisions need them.
 #[derive(Debug, Clone, Serialize)]
 pub struct Policy {
     /// The highest rung the repo is allowed and equipped for.
-    pub rung: Rung,
+    pub rung: Mode,
     /// What keeps it from the configured rung, for every report.
     pub missing: Vec<String>,
     pub usd_per_incident: f64,

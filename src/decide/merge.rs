@@ -1,308 +1,418 @@
-//! Whether a pull request of ours may be merged now. A [`MergeProof`] can be built only here, from reads of this very
-//! iteration, and the merge call takes nothing else.
+//! May this head be merged now? The only place that builds a [`MergeProof`], from reads of this very iteration. What
+//! is missing, unreadable or about another commit is never taken for a yes.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{
-    checks::{self, CheckSet},
-    facts::{AttemptFacts, Facts, OurRevert, Policy, Seen},
-};
+use super::checks::CheckSet;
 use crate::model::{
-    PullNumber, Sha,
-    evidence::{AuditVerdict, GuardVerdict, ProofGrade},
+    Mode, PullNumber, Sha,
+    evidence::{Audit, AuditVerdict, GuardVerdict, Proof, ProofGrade, Witness},
     pull::{Pull, PullState, ReviewState, Rules, StopSigns},
 };
 
-/// Says that one head of one pull request may be merged. The fields are private: nobody else can make one.
+/// A verdict about one head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound<V> {
+    pub head: Sha,
+    pub verdict: V,
+}
+
+/// What speaks for the head. When a patch was replayed unchanged onto a moved base, the caller records the audit that
+/// stands under the new head.
+#[derive(Debug, Clone)]
+pub enum Evidence<'a> {
+    Fix {
+        guards: Option<Bound<GuardVerdict>>,
+        proof: Option<&'a Proof>,
+        audit: Option<&'a Audit>,
+    },
+    /// Taking our own merge back.
+    Revert { restores: Option<Bound<Restores>> },
+}
+
+/// What is known of the tree of a revert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restores {
+    /// It is the tree from before the merge.
+    SameTree,
+    /// Later commits stand; the revert applied cleanly and the test commands pass.
+    AppliedAndPasses,
+    No,
+}
+
+#[derive(Debug, Clone)]
+pub struct MergeFacts<'a> {
+    pub mode: Mode,
+    /// Read right before this decision.
+    pub pull: &'a Pull,
+    /// The branch that may receive it.
+    pub base_branch: &'a str,
+    /// What this program pushed last.
+    pub our_head: &'a Sha,
+    pub tested_base: &'a Sha,
+    /// None when it could not be read.
+    pub base_now: Option<&'a Sha>,
+    /// The tree that must stand on the base after a squash onto `tested_base`.
+    pub landing_tree: &'a Sha,
+    pub evidence: Evidence<'a>,
+    /// With the head they were read for.
+    pub checks: Bound<CheckSet>,
+    pub rules: &'a Rules,
+    /// Open review threads; only needed where the rules ask for resolution.
+    pub unresolved_threads: Option<u32>,
+    pub stop: &'a StopSigns,
+    /// Why merges are frozen.
+    pub frozen: Option<&'a str>,
+    /// The head for which somebody said `tick approve`.
+    pub approved: Option<&'a Sha>,
+}
+
+/// All of it holds for one head. The merge call takes its arguments from here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MergeProof {
     pull: PullNumber,
     head: Sha,
     base: Sha,
-    /// Names of the blocking checks that were green.
-    checks: Vec<String>,
+    base_branch: String,
+    tree: Sha,
 }
 
 impl MergeProof {
     pub fn pull(&self) -> PullNumber {
         self.pull
     }
+
+    /// Sent with the merge, so that the host refuses another one.
     pub fn head(&self) -> &Sha {
         &self.head
     }
-    /// The base that the tests ran on.
+
+    /// The parent the landed commit should have.
     pub fn base(&self) -> &Sha {
         &self.base
     }
-    pub fn checks(&self) -> &[String] {
-        &self.checks
+
+    pub fn base_branch(&self) -> &str {
+        &self.base_branch
+    }
+
+    /// The tree the landed commit should have.
+    pub fn tree(&self) -> &Sha {
+        &self.tree
     }
 }
 
-/// The same for the revert of our own merge, whose evidence is its tree and CI alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RevertProof {
-    pull: PullNumber,
-    head: Sha,
-}
-
-impl RevertProof {
-    pub fn pull(&self) -> PullNumber {
-        self.pull
-    }
-    pub fn head(&self) -> &Sha {
-        &self.head
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub enum MergeVerdict<P = MergeProof> {
-    Merge(P),
-    /// The base moved since the tests ran: replay onto it.
-    BaseMoved {
-        onto: Sha,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeVerdict {
+    Merge(MergeProof),
+    /// Normal waiting: who moves next, and why.
+    Wait {
+        on: WaitsOn,
+        why: String,
     },
-    ChecksFailed {
-        head: Sha,
-        checks: Vec<String>,
-    },
-    /// The repository's rules ask for a person's review: a normal state.
-    AskReview(String),
-    Wait(String),
+    /// Becomes a person's.
     NeedsPerson(String),
+    /// This head is never merged.
+    Drop(String),
+    /// Evidence is missing, or is about another head or base: gather it again.
+    StartOver(String),
 }
 
-/// What a merge is judged by; every field was read in this iteration or is bound to the head.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MergeFacts<'a> {
-    pub stop: Option<&'a StopSigns>,
-    pub frozen: Option<&'a str>,
-    pub pull: Option<&'a Pull>,
-    pub rules: Option<&'a Rules>,
-    pub base_now: Option<&'a Sha>,
-    pub attempt: &'a AttemptFacts,
-    pub pushed: Option<&'a Sha>,
-    pub checks: CheckSet,
-    /// A person with write access stood in for the human part.
-    pub approved_by_person: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsOn {
+    Person,
+    Ci,
+    /// The host could not be read; the next tick looks again.
+    Host,
+    /// Nothing else is missing, but it is a draft: mark it ready.
+    Ready,
 }
 
-pub fn facts<'a>(facts: &'a Facts, seen: &'a Seen, policy: &Policy, attempt: &'a AttemptFacts) -> MergeFacts<'a> {
-    let pushed = facts.pushed.as_ref();
-    let checks = match (&seen.checks, &seen.rules, pushed) {
-        (Some(checks), Some(rules), Some(pushed)) => {
-            checks::check_set(checks, rules, policy.nonblocking.as_ref(), &policy.may_skip, pushed.at)
-        }
-        _ => CheckSet::Unknown("checks or rules were not read".to_owned()),
-    };
-    MergeFacts {
-        stop: seen.stop.as_ref(),
-        frozen: facts.frozen.as_deref(),
-        pull: seen.pull.as_ref(),
-        rules: seen.rules.as_ref(),
-        base_now: seen.base.as_ref(),
-        attempt,
-        pushed: pushed.map(|p| &p.head),
-        checks,
-        approved_by_person: facts.approved.is_some(),
-    }
-}
-
-/// Judges a merge. Anything that is unknown is not a yes.
+/// Stops outrank everything; then whose head it is, what speaks for it, CI, and what the repository asks for.
 pub fn judge(facts: &MergeFacts<'_>) -> MergeVerdict {
-    let wait = |why: &str| MergeVerdict::Wait(why.to_owned());
-    if let Some(why) = facts.frozen {
-        return MergeVerdict::Wait(format!("merges are frozen: {why}"));
-    }
-    match facts.stop {
-        Some(StopSigns::None) => {}
-        Some(StopSigns::Stopped(_) | StopSigns::Unreadable(_)) | None => return wait("stopped"),
-    }
-    let (Some(pull), Some(rules), Some(base_now)) = (facts.pull, facts.rules, facts.base_now) else {
-        return wait("the pull request, the rules or the base could not be read");
-    };
-    let Some(head) = bound_head(facts, pull) else {
-        return wait("the head that was proven and audited is not the head of the pull request");
-    };
-    if let Some(verdict) = person(facts, pull, rules) {
-        return verdict;
-    }
-    match &facts.checks {
-        CheckSet::Failed(checks) => {
-            return MergeVerdict::ChecksFailed {
-                head: head.clone(),
-                checks: checks.clone(),
-            };
+    let steps = [
+        still_open,
+        not_stopped,
+        ours,
+        evidence_holds,
+        base_stands,
+        ci_says_yes,
+        may_merge,
+        is_ready,
+        rules_are_met,
+    ];
+    for step in steps {
+        if let Err(verdict) = step(facts) {
+            return verdict;
         }
-        CheckSet::Pending(why) | CheckSet::Unknown(why) => return MergeVerdict::Wait(format!("CI moves next: {why}")),
-        CheckSet::Success { .. } => {}
     }
-    if *base_now != facts.attempt.attempt.base {
-        return MergeVerdict::BaseMoved { onto: base_now.clone() };
-    }
-    let CheckSet::Success { names, .. } = &facts.checks else {
-        return wait("the check set is not green");
-    };
     MergeVerdict::Merge(MergeProof {
-        pull: pull.number,
-        head: head.clone(),
-        base: base_now.clone(),
-        checks: names.clone(),
+        pull: facts.pull.number,
+        head: facts.our_head.clone(),
+        base: facts.tested_base.clone(),
+        base_branch: facts.base_branch.to_owned(),
+        tree: facts.landing_tree.clone(),
     })
 }
 
-/// The one head that guards, proof and audit are all bound to, that we pushed, and that the PR shows now.
-fn bound_head<'a>(facts: &MergeFacts<'a>, pull: &Pull) -> Option<&'a Sha> {
-    let attempt = facts.attempt;
-    let head = attempt.head()?;
-    let guards = attempt.guards.as_ref()?;
-    let proof = attempt.proof.as_ref()?;
-    let audit = attempt.audit.as_ref()?;
-    let guards_ok = match guards.verdict {
-        GuardVerdict::Accept => true,
-        GuardVerdict::NeedsHuman => facts.approved_by_person || approved_by_review(pull, head),
-        GuardVerdict::Reject => false,
-    };
-    let proof_ok = match proof.grade {
-        ProofGrade::Proven => true,
-        ProofGrade::Unproven(_) => facts.approved_by_person || approved_by_review(pull, head),
-        ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => false,
-    };
-    let bound = guards_ok
-        && proof_ok
-        && proof.head == *head
-        && proof.base == attempt.attempt.base
-        && audit.verdict == AuditVerdict::Approve
-        && audit.head == *head
-        && facts.pushed == Some(head)
-        && pull.head_sha == *head
-        && pull.state == PullState::Open;
-    bound.then_some(head)
+type Step = Result<(), MergeVerdict>;
+
+fn wait(on: WaitsOn, why: impl Into<String>) -> Step {
+    Err(MergeVerdict::Wait { on, why: why.into() })
 }
 
-fn approved_by_review(pull: &Pull, head: &Sha) -> bool {
-    pull.reviews
-        .iter()
-        .any(|r| r.state == ReviewState::Approved && r.author_may_write && r.commit.as_ref() == Some(head))
+fn start_over(why: impl Into<String>) -> Step {
+    Err(MergeVerdict::StartOver(why.into()))
 }
 
-/// Where the repository asks for a person, or a person spoke.
-fn person(facts: &MergeFacts<'_>, pull: &Pull, rules: &Rules) -> Option<MergeVerdict> {
-    let wait = |why: String| Some(MergeVerdict::Wait(why));
-    if pull.draft {
-        return wait("the pull request is still a draft".to_owned());
+fn needs_person(why: impl Into<String>) -> Step {
+    Err(MergeVerdict::NeedsPerson(why.into()))
+}
+
+fn drop_it(why: impl Into<String>) -> Step {
+    Err(MergeVerdict::Drop(why.into()))
+}
+
+fn still_open(facts: &MergeFacts<'_>) -> Step {
+    match facts.pull.state {
+        PullState::Open => Ok(()),
+        PullState::Closed => drop_it("the pull request is closed"),
+        PullState::Merged => drop_it("the pull request is merged already"),
     }
-    if pull.mergeable_state == "dirty" {
-        return facts.base_now.map(|onto| {
-            if *onto == facts.attempt.attempt.base {
-                MergeVerdict::Wait("the host reports a conflict".to_owned())
-            } else {
-                MergeVerdict::BaseMoved { onto: onto.clone() }
+}
+
+fn not_stopped(facts: &MergeFacts<'_>) -> Step {
+    match facts.stop {
+        StopSigns::None => {}
+        StopSigns::Stopped(signs) => {
+            let named: Vec<&str> = signs.iter().map(|s| s.what.as_str()).collect();
+            return wait(WaitsOn::Person, format!("stopped: {}", named.join(", ")));
+        }
+        StopSigns::Unreadable(why) => return wait(WaitsOn::Host, format!("stop signs could not be read: {why}")),
+    }
+    // The same label as this very read of the pull request shows it: it may be newer than the signs.
+    if facts.pull.labels.iter().any(|l| l.eq_ignore_ascii_case("tick:stop")) {
+        return wait(
+            WaitsOn::Person,
+            format!("stopped: label tick:stop on {}", facts.pull.number),
+        );
+    }
+    match facts.frozen {
+        None => Ok(()),
+        Some(why) => wait(WaitsOn::Person, format!("merges are frozen: {why}")),
+    }
+}
+
+fn ours(facts: &MergeFacts<'_>) -> Step {
+    if &facts.pull.head_sha != facts.our_head {
+        return needs_person(format!(
+            "somebody pushed {} to the branch, so it is theirs now",
+            facts.pull.head_sha.short()
+        ));
+    }
+    if facts.pull.base_ref != facts.base_branch {
+        return needs_person("somebody pointed the pull request at another base branch");
+    }
+    Ok(())
+}
+
+fn evidence_holds(facts: &MergeFacts<'_>) -> Step {
+    match &facts.evidence {
+        Evidence::Fix { guards, proof, audit } => {
+            guards_accept(facts, guards.as_ref())?;
+            proof_holds(facts, *proof)?;
+            audit_approves(facts, *audit)
+        }
+        Evidence::Revert { restores: None } => start_over("the revert was not checked yet"),
+        Evidence::Revert { restores: Some(found) } => {
+            same_head("the revert was checked", &found.head, facts)?;
+            match found.verdict {
+                Restores::SameTree | Restores::AppliedAndPasses => Ok(()),
+                Restores::No => needs_person("the revert does not restore what was there before"),
             }
-        });
+        }
     }
-    if let Some(review) = pull.reviews.iter().find(|r| r.state == ReviewState::ChangesRequested) {
-        return wait(format!("{} requests changes; a person moves next", review.author));
+}
+
+fn same_head(what: &str, head: &Sha, facts: &MergeFacts<'_>) -> Step {
+    if head == facts.our_head {
+        return Ok(());
     }
-    let unsupported = [
-        (rules.merge_queue, "the repository merges through a queue"),
-        (rules.signed_commits, "the repository demands signed commits"),
-        (!rules.squash_allowed, "the repository does not allow squash merges"),
-        (
-            !rules.required_deployments.is_empty(),
-            "the repository demands a deployment first",
+    start_over(format!(
+        "{what} at {}, the head is {}",
+        head.short(),
+        facts.our_head.short()
+    ))
+}
+
+fn guards_accept(facts: &MergeFacts<'_>, guards: Option<&Bound<GuardVerdict>>) -> Step {
+    let Some(guards) = guards else {
+        return start_over("the guards have not judged this head");
+    };
+    same_head("the guards judged", &guards.head, facts)?;
+    match guards.verdict {
+        GuardVerdict::Accept => Ok(()),
+        GuardVerdict::NeedsHuman if person_approves(facts) => Ok(()),
+        GuardVerdict::NeedsHuman => needs_person("the guards ask for a person"),
+        GuardVerdict::Reject => drop_it("the guards reject it"),
+    }
+}
+
+fn proof_holds(facts: &MergeFacts<'_>, proof: Option<&Proof>) -> Step {
+    let Some(proof) = proof else {
+        return start_over("nothing is proven about this head");
+    };
+    same_head("the proof was made", &proof.head, facts)?;
+    if &proof.base != facts.tested_base {
+        return start_over(format!(
+            "the proof was made on base {}, tested was {}",
+            proof.base.short(),
+            facts.tested_base.short()
+        ));
+    }
+    let approved = person_approves(facts);
+    match (&proof.grade, proof.witness) {
+        (ProofGrade::Proven, Witness::A | Witness::B) => Ok(()),
+        (ProofGrade::Proven, Witness::C) | (ProofGrade::Unproven(_), Witness::A | Witness::B | Witness::C)
+            if approved =>
+        {
+            Ok(())
+        }
+        (ProofGrade::Proven, Witness::C) => needs_person("no test shows the failure"),
+        (ProofGrade::Unproven(why), Witness::A | Witness::B | Witness::C) => needs_person(format!("unproven: {why}")),
+        (ProofGrade::NotRed(why), Witness::A | Witness::B | Witness::C) => {
+            drop_it(format!("the test is not red: {why}"))
+        }
+        (ProofGrade::NotGreen(why), Witness::A | Witness::B | Witness::C) => {
+            drop_it(format!("the head does not pass: {why}"))
+        }
+    }
+}
+
+fn audit_approves(facts: &MergeFacts<'_>, audit: Option<&Audit>) -> Step {
+    let Some(audit) = audit else {
+        return start_over("nobody has audited this head");
+    };
+    same_head("the audit was made", &audit.head, facts)?;
+    match audit.verdict {
+        AuditVerdict::Approve => Ok(()),
+        AuditVerdict::Revise => start_over("the auditor asks for a revision"),
+        AuditVerdict::Reject => drop_it("the auditor rejects it"),
+    }
+}
+
+/// `tick approve`, or an approving review of somebody with write access, for this very head.
+fn person_approves(facts: &MergeFacts<'_>) -> bool {
+    facts.approved == Some(facts.our_head) || approvals(facts) > 0
+}
+
+fn approvals(facts: &MergeFacts<'_>) -> usize {
+    let counts = |r: &&crate::model::pull::Review| {
+        r.state == ReviewState::Approved && r.author_may_write && r.commit.as_ref() == Some(facts.our_head)
+    };
+    facts.pull.reviews.iter().filter(counts).count()
+}
+
+fn base_stands(facts: &MergeFacts<'_>) -> Step {
+    let Some(now) = facts.base_now else {
+        return wait(WaitsOn::Host, "the base branch could not be read");
+    };
+    if now != facts.tested_base {
+        return start_over(format!(
+            "the base moved from {} to {}",
+            facts.tested_base.short(),
+            now.short()
+        ));
+    }
+    // The one state, beside `draft`, in which the host's own view decides.
+    if facts.pull.mergeable_state == "dirty" {
+        return start_over("the host sees a conflict with the base");
+    }
+    Ok(())
+}
+
+fn ci_says_yes(facts: &MergeFacts<'_>) -> Step {
+    same_head("the checks were read", &facts.checks.head, facts)?;
+    match &facts.checks.verdict {
+        CheckSet::Success { names: _, ignored: _ } => Ok(()),
+        CheckSet::Pending(why) => wait(WaitsOn::Ci, why.clone()),
+        CheckSet::Failed(names) => drop_it(format!("CI says no: {}", names.join(", "))),
+        CheckSet::Unknown(why) => wait(WaitsOn::Person, format!("CI can not be judged: {why}")),
+    }
+}
+
+fn may_merge(facts: &MergeFacts<'_>) -> Step {
+    match facts.mode {
+        Mode::Active => Ok(()),
+        Mode::Observe | Mode::Diagnose | Mode::MonitorOnly => wait(
+            WaitsOn::Person,
+            "tick does not merge in this mode; a person merges or closes it",
         ),
-    ];
-    if let Some((_, why)) = unsupported.iter().find(|(holds, _)| *holds) {
-        return Some(MergeVerdict::NeedsPerson((*why).to_owned()));
     }
-    let approvals = pull
+}
+
+fn is_ready(facts: &MergeFacts<'_>) -> Step {
+    if !facts.rules.squash_allowed {
+        return needs_person("the repository does not allow squash merges");
+    }
+    if facts.pull.draft || facts.pull.mergeable_state == "draft" {
+        return wait(WaitsOn::Ready, "it is a draft");
+    }
+    Ok(())
+}
+
+/// Where the repository asks for a person, waiting for one is normal.
+fn rules_are_met(facts: &MergeFacts<'_>) -> Step {
+    let rules = facts.rules;
+    if let Some(part) = &rules.unread {
+        return wait(WaitsOn::Person, format!("could not read {part}; a person merges"));
+    }
+    let objector = facts
+        .pull
         .reviews
         .iter()
-        .filter(|r| r.state == ReviewState::Approved && r.author_may_write && r.commit.as_ref() == facts.attempt.head())
-        .count();
-    let wanted = rules.required_approvals.max(u32::from(rules.code_owner_review));
-    if u32::try_from(approvals).unwrap_or(u32::MAX) < wanted {
-        return Some(MergeVerdict::AskReview(format!(
-            "the repository asks for {wanted} approving review{}",
-            if wanted == 1 { "" } else { "s" }
-        )));
+        .find(|r| r.state == ReviewState::ChangesRequested);
+    if let Some(review) = objector {
+        return wait(WaitsOn::Person, format!("{} asked for changes", review.author));
     }
-    None
-}
-
-/// What a revert is judged by.
-#[derive(Debug, Clone)]
-pub struct RevertFacts<'a> {
-    pub revert: &'a OurRevert,
-    pub stop: Option<&'a StopSigns>,
-    pub pull: &'a Pull,
-    pub rules: Option<&'a Rules>,
-    pub checks: CheckSet,
-}
-
-pub fn revert_facts<'a>(
-    _facts: &'a Facts,
-    revert: &'a OurRevert,
-    seen: &'a Seen,
-    policy: &Policy,
-    pull: &'a Pull,
-) -> RevertFacts<'a> {
-    let checks = match (&seen.checks, &seen.rules, revert.pushed) {
-        (Some(checks), Some(rules), Some(at)) => {
-            checks::check_set(checks, rules, policy.nonblocking.as_ref(), &policy.may_skip, at)
-        }
-        _ => CheckSet::Unknown("checks or rules were not read".to_owned()),
-    };
-    RevertFacts {
-        revert,
-        stop: seen.stop.as_ref(),
-        pull,
-        rules: seen.rules.as_ref(),
-        checks,
+    let (have, want) = (
+        approvals(facts),
+        rules.required_approvals.max(u32::from(rules.code_owner_review)),
+    );
+    if u32::try_from(have).unwrap_or(u32::MAX) < want {
+        let who = if rules.code_owner_review {
+            " of a code owner"
+        } else {
+            ""
+        };
+        return wait(
+            WaitsOn::Person,
+            format!("a review{who} is required at this commit ({have} of {want})"),
+        );
     }
-}
-
-/// Judges the merge of a revert: its tree was shown safe when it was made; the check set must be green.
-pub fn judge_revert(facts: &RevertFacts<'_>) -> MergeVerdict<RevertProof> {
-    match facts.stop {
-        Some(StopSigns::None) => {}
-        Some(StopSigns::Stopped(_) | StopSigns::Unreadable(_)) | None => {
-            return MergeVerdict::Wait("stopped".to_owned());
+    if rules.conversation_resolution {
+        match facts.unresolved_threads {
+            None => return wait(WaitsOn::Host, "review threads could not be read"),
+            Some(0) => {}
+            Some(n) => return wait(WaitsOn::Person, format!("{n} review threads are not resolved")),
         }
     }
-    let Some(head) = &facts.revert.head else {
-        return MergeVerdict::Wait("there is no revert commit".to_owned());
-    };
-    if facts.pull.state == PullState::Closed {
-        return MergeVerdict::NeedsPerson("a person closed the revert of our merge".to_owned());
+    if rules.merge_queue {
+        return wait(
+            WaitsOn::Person,
+            "the repository merges through a queue; a person puts it there",
+        );
     }
-    if facts.pull.head_sha != *head || !facts.revert.safe {
-        return MergeVerdict::NeedsPerson("the head of the revert is not the one we made".to_owned());
+    if !rules.required_deployments.is_empty() {
+        let names = rules.required_deployments.join(", ");
+        return wait(
+            WaitsOn::Person,
+            format!("a deployment is required first ({names}); a person merges"),
+        );
     }
-    match &facts.checks {
-        CheckSet::Failed(checks) => MergeVerdict::ChecksFailed {
-            head: head.clone(),
-            checks: checks.clone(),
-        },
-        CheckSet::Pending(why) | CheckSet::Unknown(why) => MergeVerdict::Wait(format!("CI moves next: {why}")),
-        CheckSet::Success { .. } => {
-            let wanted = facts
-                .rules
-                .map_or(1, |r| r.required_approvals.max(u32::from(r.code_owner_review)));
-            let approvals = facts
-                .pull
-                .reviews
-                .iter()
-                .filter(|r| r.state == ReviewState::Approved && r.author_may_write && r.commit.as_ref() == Some(head))
-                .count();
-            if u32::try_from(approvals).unwrap_or(u32::MAX) < wanted {
-                return MergeVerdict::AskReview("the repository asks for a review of the revert".to_owned());
-            }
-            MergeVerdict::Merge(RevertProof {
-                pull: facts.pull.number,
-                head: head.clone(),
-            })
-        }
-    }
+    Ok(())
 }
+
+#[cfg(test)]
+mod tests;

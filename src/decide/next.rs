@@ -6,15 +6,16 @@ use serde::Serialize;
 
 use super::{
     budget::{self, Budget},
-    facts::{AttemptFacts, Facts, Failure, Landing, Need, OurMerge, OurPull, Policy, Rung, Seen, Status, keys},
-    merge::{self, MergeProof, MergeVerdict, RevertProof},
+    checks::{self, CheckSet},
+    facts::{AttemptFacts, Facts, Landing, Need, OurMerge, Policy, Seen, Status, keys},
+    merge::{self, Bound, Evidence, MergeFacts, MergeProof, MergeVerdict, WaitsOn},
     observation::{self, Observed},
 };
 use crate::model::{
-    Sha,
+    Mode, Sha,
     evidence::AuditVerdict,
     incident::{FailureType, IncidentOutcome, TriageVerdict},
-    pull::{PullState, StopSigns},
+    pull::{Pull, PullState, StopSigns},
 };
 
 /// One thing to do. Each variant is one arm of `perform`, and at most one outside write.
@@ -106,7 +107,7 @@ pub enum Action {
     OpenRevert {
         head: Sha,
     },
-    MergeRevert(RevertProof),
+    MergeRevert(MergeProof),
     /// The repo goes back to drafts.
     DropAutonomy {
         why: String,
@@ -170,7 +171,7 @@ fn stage(facts: &Facts, policy: &Policy) -> Stage {
     let Some(triage) = &facts.triage else {
         return Stage::Untriaged;
     };
-    if triage.verdict != TriageVerdict::Bug || policy.rung < Rung::MonitorOnly {
+    if triage.verdict != TriageVerdict::Bug || policy.rung < Mode::MonitorOnly {
         return Stage::Told;
     }
     let Some(attempt) = facts.current() else {
@@ -322,7 +323,9 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
         }),
         PullState::Open => {
             let ours = facts.pushed.as_ref().map(|p| &p.head);
-            if ours == Some(&pull.head_sha) {
+            // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
+            let kept = facts.current().and_then(AttemptFacts::head);
+            if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
                 None
             } else {
                 Some(tell_then(
@@ -341,8 +344,8 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
 }
 
 fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
-    if policy.rung < Rung::Diagnose || facts.triage_failures >= 3 {
-        let why = if policy.rung < Rung::Diagnose {
+    if policy.rung < Mode::Diagnose || facts.triage_failures >= 3 {
+        let why = if policy.rung < Mode::Diagnose {
             "no model may be asked for this repo".to_owned()
         } else {
             format!("triage gave no usable answer {} times", facts.triage_failures)
@@ -493,12 +496,12 @@ fn publish(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> N
         }
         return Next::Act(Action::Push { n, head });
     }
-    let draft = policy.rung < Rung::Active || attempt.needs_person().is_some();
+    let draft = policy.rung < Mode::Active || attempt.needs_person().is_some();
     Next::Act(Action::OpenPull { n, head, draft })
 }
 
 fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    let (Some(attempt), Some(ours)) = (facts.current(), &facts.pull) else {
+    let Some(attempt) = facts.current() else {
         return done(IncidentOutcome::Escalated);
     };
     if let Some(failure) = attempt.failure() {
@@ -539,7 +542,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
     {
         return waits_for_person(facts, &why, now);
     }
-    if policy.rung < Rung::Active {
+    if policy.rung < Mode::Active {
         return tell_then(facts, Status::DraftReady, "the draft is proven and audited", || {
             Next::Wait {
                 until: now + TimeDelta::minutes(10),
@@ -547,7 +550,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
             }
         });
     }
-    to_merge(facts, seen, policy, now, attempt, ours)
+    to_merge(facts, seen, policy, now, attempt)
 }
 
 fn out_of_runs(facts: &Facts, policy: &Policy) -> Option<String> {
@@ -577,29 +580,125 @@ fn waits_for_person(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
     })
 }
 
-fn to_merge(
-    facts: &Facts,
-    seen: &Seen,
-    policy: &Policy,
-    now: DateTime<Utc>,
-    attempt: &AttemptFacts,
-    ours: &OurPull,
-) -> Next {
+fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, attempt: &AttemptFacts) -> Next {
     let n = attempt.attempt.n;
-    if ours.draft
-        && let Some(next) = act_once(facts, keys::ready(facts.id()), || Action::Ready)
-    {
+    let (Some(head), Some(tree), Some(pull)) = (attempt.head(), &attempt.tree, &seen.pull) else {
+        return next_tick(now, "the head or the pull request is unknown");
+    };
+    let checks = check_set(facts, seen, policy, head);
+    if let CheckSet::Failed(names) = &checks.verdict {
+        return Next::Act(Action::CiFailed {
+            n,
+            head: checks.head,
+            checks: names.clone(),
+        });
+    }
+    let evidence = Evidence::Fix {
+        guards: bound(attempt, attempt.guards.as_ref().map(|g| g.verdict)),
+        proof: attempt.proof.as_ref(),
+        audit: attempt.audit.as_ref(),
+    };
+    let moved = seen.base.clone().filter(|base| *base != attempt.attempt.base);
+    let candidate = Candidate {
+        pull,
+        head,
+        tree,
+        base: &attempt.attempt.base,
+        evidence,
+        checks,
+    };
+    let verdict = judge_merge(facts, seen, policy, &candidate);
+    match verdict {
+        MergeVerdict::Merge(proof) => Next::Act(Action::Merge(proof)),
+        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, keys::ready(facts.id()), || Action::Ready)
+            .unwrap_or_else(|| next_tick(now, "a person moves next: the pull request was made a draft again")),
+        MergeVerdict::Wait {
+            on: WaitsOn::Person,
+            why,
+        } => asks_person(facts, seen, &why, now),
+        MergeVerdict::Wait {
+            on: WaitsOn::Ci | WaitsOn::Host,
+            why,
+        } => next_tick(now, why),
+        MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
+        MergeVerdict::StartOver(why) => match moved {
+            Some(_) if attempt.rebases >= 3 => escalate(facts, "the base moves faster than the tests", now),
+            Some(onto) => Next::Act(Action::Rebase { n, onto }),
+            None => next_tick(now, why),
+        },
+        MergeVerdict::Drop(why) => escalate(facts, &why, now),
+    }
+}
+
+/// Where the repository's rules ask for a review, one is requested, once.
+fn asks_person(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
+    let wanted = seen
+        .rules
+        .as_ref()
+        .is_some_and(|rules| rules.required_approvals > 0 || rules.code_owner_review);
+    if wanted && let Some(next) = act_once(facts, keys::review(facts.id()), || Action::RequestReview) {
         return next;
     }
-    match merge::judge(&merge::facts(facts, seen, policy, attempt)) {
-        MergeVerdict::Merge(proof) => Next::Act(Action::Merge(proof)),
-        MergeVerdict::BaseMoved { onto } if attempt.rebases < 3 => Next::Act(Action::Rebase { n, onto }),
-        MergeVerdict::BaseMoved { .. } => escalate(facts, "the base moves faster than the tests", now),
-        MergeVerdict::ChecksFailed { head, checks } => Next::Act(Action::CiFailed { n, head, checks }),
-        MergeVerdict::AskReview(why) => act_once(facts, keys::review(facts.id()), || Action::RequestReview)
-            .unwrap_or_else(|| next_tick(now, format!("a person moves next: {why}"))),
-        MergeVerdict::Wait(why) => next_tick(now, why),
-        MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
+    next_tick(now, format!("a person moves next: {why}"))
+}
+
+/// What a merge is asked for: our PR at one head, with what speaks for it.
+struct Candidate<'a> {
+    pull: &'a Pull,
+    head: &'a Sha,
+    tree: &'a Sha,
+    base: &'a Sha,
+    evidence: Evidence<'a>,
+    checks: Bound<CheckSet>,
+}
+
+fn judge_merge(facts: &Facts, seen: &Seen, policy: &Policy, of: &Candidate<'_>) -> MergeVerdict {
+    let (Some(rules), Some(stop), Some(branch)) = (&seen.rules, &seen.stop, &seen.base_branch) else {
+        return MergeVerdict::Wait {
+            on: WaitsOn::Host,
+            why: "rules or stop signs were not read".to_owned(),
+        };
+    };
+    merge::judge(&MergeFacts {
+        mode: policy.rung,
+        pull: of.pull,
+        base_branch: branch,
+        our_head: of.head,
+        tested_base: of.base,
+        base_now: seen.base.as_ref(),
+        landing_tree: of.tree,
+        evidence: of.evidence.clone(),
+        checks: of.checks.clone(),
+        rules,
+        unresolved_threads: seen.threads,
+        stop,
+        frozen: facts.frozen.as_deref(),
+        approved: facts.approved.as_ref().map(|a| &a.head),
+    })
+}
+
+fn bound<V>(attempt: &AttemptFacts, verdict: Option<V>) -> Option<Bound<V>> {
+    Some(Bound {
+        head: attempt.head()?.clone(),
+        verdict: verdict?,
+    })
+}
+
+/// The check set of the head that it was read for; what was not read is unknown.
+fn check_set(facts: &Facts, seen: &Seen, policy: &Policy, head: &Sha) -> Bound<CheckSet> {
+    let pushed_at = match &facts.revert {
+        Some(revert) => revert.pushed,
+        None => facts.pushed.as_ref().map(|p| p.at),
+    };
+    match (&seen.checks, &seen.rules, pushed_at) {
+        (Some(read), Some(rules), Some(at)) => Bound {
+            head: read.head.clone(),
+            verdict: checks::check_set(read, rules, policy.nonblocking.as_ref(), &policy.may_skip, at),
+        },
+        _ => Bound {
+            head: head.clone(),
+            verdict: CheckSet::Unknown("checks or rules were not read".to_owned()),
+        },
     }
 }
 
@@ -693,7 +792,7 @@ fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>
 }
 
 fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String, now: DateTime<Utc>) -> Next {
-    if merge.by.is_some() || !policy.rollback_own || policy.rung < Rung::Active {
+    if merge.by.is_some() || !policy.rollback_own || policy.rung < Mode::Active {
         let why = format!("{why}; tick does not take this back by itself");
         return tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated));
     }
@@ -727,22 +826,42 @@ fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) ->
             Next::Act(Action::MakeRevert { sha: merge.sha.clone() })
         };
     };
-    if !revert.safe {
+    if revert.restores == merge::Restores::No {
         return by_hand("the merge makes things worse, and its revert fails the tests");
     }
     if revert.pushed.is_none() {
         return Next::Act(Action::PushRevert { head: head.clone() });
     }
-    let Some(pull) = &seen.revert_pull else {
+    let (Some(pull), Some(base), Some(tree)) = (&seen.revert_pull, &revert.base, &revert.tree) else {
         return Next::Act(Action::OpenRevert { head: head.clone() });
     };
-    match merge::judge_revert(&merge::revert_facts(facts, revert, seen, policy, pull)) {
+    let checks = check_set(facts, seen, policy, head);
+    if let CheckSet::Failed(names) = &checks.verdict {
+        return by_hand(&format!("the revert of our merge fails CI: {}", names.join(", ")));
+    }
+    let verdict = judge_merge(
+        facts,
+        seen,
+        policy,
+        &Candidate {
+            pull,
+            head,
+            tree,
+            base,
+            evidence: Evidence::Revert {
+                restores: Some(Bound {
+                    head: head.clone(),
+                    verdict: revert.restores,
+                }),
+            },
+            checks,
+        },
+    );
+    match verdict {
         MergeVerdict::Merge(proof) => Next::Act(Action::MergeRevert(proof)),
-        MergeVerdict::BaseMoved { .. } => next_tick(now, "the revert waits for its base"),
-        MergeVerdict::AskReview(why) => next_tick(now, format!("a person moves next: {why}")),
-        MergeVerdict::ChecksFailed { .. } => by_hand("the revert of our merge fails CI"),
-        MergeVerdict::NeedsPerson(why) => by_hand(&why),
-        MergeVerdict::Wait(why) => next_tick(now, why),
+        MergeVerdict::Wait { why, .. } => next_tick(now, format!("the revert waits: {why}")),
+        MergeVerdict::StartOver(why) => by_hand(&format!("the revert no longer fits: {why}")),
+        MergeVerdict::NeedsPerson(why) | MergeVerdict::Drop(why) => by_hand(&why),
     }
 }
 

@@ -1,1 +1,33 @@
-//! demo
+//! The small world on loopback: a git forge with CI, a deployer, a sample shop with a real bug and its customers, an
+//! error tracker, a mailbox, and a recorded agent. `tick demo` and the end-to-end tests run the product in it.
+//! Nothing of it is the product, and no part of the product imports it (the command line excepted).
+
+pub mod act;
+pub mod agent;
+pub mod children;
+pub mod ci;
+pub mod client;
+pub mod clock;
+mod control;
+pub mod deploy;
+pub mod faults;
+pub mod forge;
+mod ground;
+pub mod log;
+pub mod mailbox;
+pub mod serve;
+mod setup;
+pub mod shop;
+#[cfg(test)]
+mod tests;
+pub mod town;
+pub mod tracker;
+mod world;
+
+pub use self::{
+    act::Act,
+    ci::{CiJob, Pace},
+    faults::{Fault, Site, Which},
+    setup::Setup,
+    world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},
+};

@@ -5,7 +5,10 @@ pub mod checks;
 pub mod evidence;
 pub mod ids;
 pub mod incident;
+pub mod mode;
 pub mod pull;
+pub mod report;
 pub mod signal;
 
 pub use ids::{AttemptId, IncidentId, PullNumber, RepoName, RunId, Sha, Signature, Slot, TickId};
+pub use mode::Mode;

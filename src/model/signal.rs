@@ -119,6 +119,13 @@ pub struct CollectorOutcome {
     pub blind_seconds: Option<u64>,
 }
 
+impl CollectorOutcome {
+    /// Not all that was asked for could be read.
+    pub fn is_blind(&self) -> bool {
+        matches!(self.outcome, OutcomeKind::Degraded | OutcomeKind::Failed)
+    }
+}
+
 /// An open pull request of a person, for dedup and for the digest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenPull {
@@ -147,8 +154,6 @@ pub struct Snapshot {
 impl Snapshot {
     /// Collectors that could not read all they were asked to.
     pub fn blind(&self) -> impl Iterator<Item = &CollectorOutcome> {
-        self.collectors
-            .iter()
-            .filter(|c| matches!(c.outcome, OutcomeKind::Degraded | OutcomeKind::Failed))
+        self.collectors.iter().filter(|c| c.is_blind())
     }
 }

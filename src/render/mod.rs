@@ -1,6 +1,16 @@
 //! All words for people and models. Pure: no clock, file, network or process; text from outside arrives cleaned and
 //! redacted and stands only inside a fence.
 
+pub mod comment;
 pub mod config;
 pub mod fault;
+pub mod incidents;
+pub mod inert;
+pub mod mail;
+pub mod note;
 pub mod page;
+pub mod plan;
+pub mod pr;
+pub mod prompt;
+pub mod status;
+pub mod story;

@@ -1,1 +1,140 @@
-//! placeholder
+//! Moves incidents as far as they can go now: facts, the outside reads that their stage wants, the one next action,
+//! its record; until it waits or is done.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::{Ctx, gather, observe, perform};
+use crate::{
+    decide::{
+        facts::{Facts, Policy, Seen},
+        next::{self, Action, Next},
+    },
+    model::{incident::Incident, report::Waiting},
+    store::{Claim, DecisionRow},
+};
+
+/// Turns of one incident in one process. A state machine that needs more is wrong.
+const TURNS: u32 = 200;
+
+/// Advances every incident that is due, oldest first. One that fails does not hide the next.
+pub async fn advance_all(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> Result<()> {
+    let due = ctx.store().due_incidents(ctx.now())?;
+    let mut failed = Vec::new();
+    for incident in due {
+        if only.is_some_and(|only| *only != incident.id) {
+            continue;
+        }
+        if let Err(error) = advance(ctx, &incident).await {
+            tracing::error!(incident.id = %incident.id, "advancing failed: {error:#}");
+            failed.push(error.context(format!("incident {}", incident.id)));
+        }
+    }
+    ctx.store().print_audit()?;
+    match failed.into_iter().next() {
+        None => Ok(()),
+        Some(error) => Err(error),
+    }
+}
+
+async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
+    let claim = ctx.store().claim(&incident.id)?;
+    let Some(claim) = claim else {
+        tracing::info!(incident.id = %incident.id, "another process repairs it");
+        return Ok(());
+    };
+    recover(ctx, &claim)?;
+    for turn in 1..=TURNS {
+        let (facts, seen, policy) = look(ctx, incident).await?;
+        let next = next::next(&facts, &seen, &policy, ctx.now());
+        record(ctx, &claim, turn, &facts, &seen, &next, &policy)?;
+        match next {
+            Next::Act(action) => {
+                perform::perform(ctx, &claim, &facts, &seen, &action)
+                    .await
+                    .with_context(|| format!("failed to {}", action_name(&action)))?;
+            }
+            Next::Wait { until, why } => {
+                ctx.store().set_due(&claim, until)?;
+                ctx.report().waiting.push(Waiting {
+                    incident: incident.id.clone(),
+                    repo: incident.repo.clone(),
+                    why,
+                });
+                return Ok(());
+            }
+            Next::Done { outcome } => {
+                ctx.store().close(&claim, outcome, ctx.now())?;
+                ctx.say(
+                    Some(&incident.id),
+                    "closed",
+                    [json!(outcome).as_str().unwrap_or_default().to_owned()],
+                );
+                return Ok(());
+            }
+        }
+    }
+    anyhow::bail!("incident {} took {TURNS} turns without coming to rest", incident.id)
+}
+
+/// The first action of each due incident, without doing or writing anything.
+pub async fn plan(ctx: &Ctx) -> Result<Vec<(Incident, Next)>> {
+    let due = ctx.store().due_incidents(ctx.now())?;
+    let mut plans = Vec::new();
+    for incident in due {
+        let (facts, seen, policy) = look(ctx, &incident).await?;
+        let next = next::next(&facts, &seen, &policy, ctx.now());
+        plans.push((incident, next));
+    }
+    Ok(plans)
+}
+
+/// Facts, reads and policy of one turn.
+pub async fn look(ctx: &Ctx, incident: &Incident) -> Result<(Facts, Seen, Policy)> {
+    // Read again: this very process may have changed it.
+    let incident = ctx
+        .store()
+        .incident(&incident.id)?
+        .with_context(|| format!("incident {} is gone from the store", incident.id))?;
+    let repo = ctx.repo(&incident.repo)?;
+    let policy = ctx.policy(repo)?;
+    let facts = gather::facts(ctx, &incident)?;
+    let need = next::need(&facts, &policy);
+    let seen = observe::observe(ctx, repo, &facts, need).await;
+    Ok((facts, seen, policy))
+}
+
+/// Ends what a killed process of ours left running for this incident.
+fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
+    let running = ctx.store().running(&claim.incident)?;
+    if let Some(run) = running {
+        let ended = crate::adapters::process::end_leftovers(&run);
+        tracing::warn!(incident.id = %claim.incident, run.id = %run, ended, "ended what an interrupted run left behind");
+        ctx.store().set_running(claim, None)?;
+        super::attempt::interrupted(ctx, claim)?;
+    }
+    Ok(())
+}
+
+fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next: &Next, policy: &Policy) -> Result<()> {
+    let row = DecisionRow {
+        tick: ctx.tick.clone(),
+        turn,
+        facts: json!({ "facts": facts, "seen": seen, "policy": policy, "now": ctx.now() }),
+        action: serde_json::to_value(next)?,
+    };
+    ctx.store()
+        .put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
+    Ok(())
+}
+
+fn action_name(action: &Action) -> String {
+    serde_json::to_value(action)
+        .ok()
+        .and_then(|value| match value {
+            serde_json::Value::String(name) => Some(name),
+            serde_json::Value::Object(map) => map.keys().next().cloned(),
+            _ => None,
+        })
+        .unwrap_or_else(|| "act".to_owned())
+}

@@ -6,13 +6,14 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::DeserializeOwned;
 
-use super::Ctx;
+use super::{Ctx, evidence::kind};
 use crate::{
     decide::{
         facts::{
             AttemptFacts, Cause, ClassRecord, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend, Status,
             Watch, keys,
         },
+        merge::Restores,
         observation::rate_per_hour,
     },
     model::{
@@ -21,27 +22,6 @@ use crate::{
     },
     store::{EffectRow, EvidenceRow, SignatureRow, SourceRow, Store},
 };
-
-/// Kinds of evidence rows. A row's kind is one of these and nothing else.
-pub mod kind {
-    pub const TRIAGE: &str = "triage";
-    pub const TRIAGE_FAILED: &str = "triage-failed";
-    pub const RETRY: &str = "retry";
-    pub const GUARDS: &str = "guards";
-    pub const PROOF: &str = "proof";
-    pub const AUDIT: &str = "audit";
-    pub const AUDIT_FAILED: &str = "audit-failed";
-    pub const REBASED: &str = "rebased";
-    pub const CI_FAILED: &str = "ci-failed";
-    pub const APPROVED: &str = "approved";
-    pub const ADOPTED: &str = "adopted";
-    pub const LANDED: &str = "landed";
-    pub const LANDED_TESTS: &str = "landed-tests";
-    pub const LIVE: &str = "live";
-    pub const OBSERVED: &str = "observed";
-    pub const REVERT: &str = "revert";
-    pub const AUTONOMY: &str = "autonomy";
-}
 
 /// Evidence of one incident with typed access.
 struct Rows {
@@ -97,12 +77,14 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         Some(merge) => watch(&store, &row, &sources, merge, incident)?,
         None => None,
     };
+    let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
     let attempts = attempts(&store, id, &rows)?;
     Ok(Facts {
         incident: incident.clone(),
         cause: cause(&row, release),
         triage: rows.rows.value::<Triage>(kind::TRIAGE, None)?,
         triage_failures: rows.rows.count(kind::TRIAGE_FAILED, None),
+        last_attempt,
         attempts,
         pushed: pushed(&effects, id),
         pull: our_pull(&effects, id),
@@ -171,6 +153,7 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
             let rows = &rows.rows;
             let of = |kind: &str| head.as_ref().map_or(0, |head| rows.count(kind, Some(head)));
             Ok(AttemptFacts {
+                tree: by_head(rows, kind::TREE, head.as_ref())?,
                 rebases: of(kind::REBASED),
                 guards: by_head(rows, kind::GUARDS, head.as_ref())?,
                 proof: by_head(rows, kind::PROOF, head.as_ref())?,
@@ -259,8 +242,9 @@ pub(super) struct Adopted {
 pub(super) struct Revert {
     /// None when it conflicts.
     pub(super) head: Option<Sha>,
-    pub(super) safe: bool,
-    pub(super) how: String,
+    pub(super) base: Sha,
+    pub(super) tree: Option<Sha>,
+    pub(super) restores: Restores,
 }
 
 fn our_revert(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<OurRevert>> {
@@ -277,7 +261,9 @@ fn our_revert(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<
         why: text_of(note, "why").unwrap_or_default(),
         note: true,
         head: made.as_ref().and_then(|m| m.head.clone()),
-        safe: made.as_ref().is_some_and(|m| m.safe),
+        base: made.as_ref().map(|m| m.base.clone()),
+        tree: made.as_ref().and_then(|m| m.tree.clone()),
+        restores: made.as_ref().map_or(Restores::No, |m| m.restores),
         pushed: done("push_revert").map(|row| row.intended_at),
         pull: done("revert_pr").and_then(|row| Some(PullNumber(row.result.as_ref()?.get("number")?.as_u64()?))),
         merged: done("merge_revert").and_then(|row| sha_of(row, "sha")),
@@ -350,7 +336,7 @@ fn release_of(sources: &[SourceRow], repo: &Slot) -> Option<Sha> {
 fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
     sources
         .iter()
-        .filter(|s| s.repo == row.repo && s.target == row.target)
+        .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
         .filter_map(|s| s.last_ok_at)
         .min()
 }

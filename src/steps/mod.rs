@@ -2,25 +2,48 @@
 //! repeated after a crash at any point.
 
 pub mod advance;
+mod agents;
+pub mod answers;
+mod attempt;
 pub mod effect;
+mod evidence;
+pub mod gate;
 mod gather;
+mod hands;
+mod judge;
+mod landing;
+pub mod look;
+mod observe;
+mod perform;
 pub mod prove;
+mod publish;
 pub mod report;
+mod take_back;
+mod tell;
+pub mod triage;
+pub mod views;
 
 use std::{
     cell::{Cell, RefCell, RefMut},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
+
+use anyhow::Context;
 
 use chrono::{DateTime, Utc};
 
 use crate::{
     adapters::clock::Clock,
     config::{Config, Repo},
-    model::{Slot, TickId},
-    steps::{effect::CrashPoints, report::Report},
-    store::Store,
-    text::Redactor,
+    exit::Exit,
+    model::{
+        IncidentId, Slot, TickId,
+        report::{Event, Report},
+        signal::Culprit,
+    },
+    steps::effect::CrashPoints,
+    store::{SignatureRow, Store},
+    text::{Redactor, Untrusted},
 };
 
 /// What every step of one process works with. The store is borrowed for single calls only, never over an await.
@@ -33,6 +56,9 @@ pub struct Ctx {
     store: RefCell<Store>,
     report: RefCell<Report>,
     attempts_made: Cell<u32>,
+    hands: hands::Hands,
+    /// Told each event as it happens, for a terminal.
+    listener: Option<Box<dyn Fn(&Event)>>,
 }
 
 impl Ctx {
@@ -53,6 +79,8 @@ impl Ctx {
             store: RefCell::new(store),
             report: RefCell::new(Report::default()),
             attempts_made: Cell::new(0),
+            hands: hands::Hands::default(),
+            listener: None,
         }
     }
 
@@ -77,4 +105,105 @@ impl Ctx {
     pub fn state(&self) -> PathBuf {
         self.config.home.state.clone()
     }
+
+    /// Who holds the lock, for the person who wonders.
+    pub fn holder(&self) -> String {
+        format!(
+            "pid {}, since {}",
+            std::process::id(),
+            self.now().format("%Y-%m-%d %H:%M:%S UTC")
+        )
+    }
+
+    /// Another tick has the lock: it says so and goes on with what is due.
+    pub fn busy(&self, by: String) {
+        self.say(
+            None,
+            "busy",
+            [format!("another tick has the lock ({by}); nothing to look at")],
+        );
+        self.report().busy = Some(by);
+    }
+
+    /// The second half of a healthy tick: nothing to do, nothing started.
+    pub fn nothing_due(&self) -> anyhow::Result<bool> {
+        Ok(self.store().due_incidents(self.now())?.is_empty())
+    }
+
+    /// Stores how this process ended.
+    pub fn finish(&self) -> anyhow::Result<Exit> {
+        let (exit, models, events) = {
+            let report = self.report();
+            (report::exit(&report), report.models_called, report.events.len())
+        };
+        if events > 0 || exit != Exit::Ok {
+            self.store().finish_tick(&self.tick, exit.code(), models)?;
+            self.store().print_audit()?;
+        }
+        let report = self.report();
+        tracing::info!(
+            sources = report.sources,
+            signals = report.signals,
+            models,
+            duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "tick {}: {}",
+            self.tick,
+            exit.meaning()
+        );
+        Ok(exit)
+    }
+
+    #[must_use]
+    pub fn with_listener(mut self, listener: Option<Box<dyn Fn(&Event)>>) -> Self {
+        self.listener = listener;
+        self
+    }
+
+    /// Adds a line to the story of this process.
+    pub fn say(&self, incident: Option<&IncidentId>, what: &str, lines: impl IntoIterator<Item = String>) {
+        let lines: Vec<String> = lines.into_iter().map(|line| self.redactor.redact(&line)).collect();
+        tracing::info!(
+            incident.id = incident.map(IncidentId::as_str),
+            "{what}: {}",
+            lines.join("; ")
+        );
+        let event = Event {
+            ms: u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
+            incident: incident.cloned(),
+            what: what.to_owned(),
+            lines,
+        };
+        if let Some(listener) = &self.listener {
+            listener(&event);
+        }
+        self.report().events.push(event);
+    }
+}
+
+/// `discount.py:14, average_discount`
+fn culprit_line(culprit: &Culprit) -> String {
+    let line = culprit.line.map(|n| format!(":{n}")).unwrap_or_default();
+    let function = culprit.function.as_ref().map(|f| format!(", {f}")).unwrap_or_default();
+    format!("{}{line}{function}", culprit.file)
+}
+
+/// The cause in one line, from our own template: class of the error, and where.
+fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
+    let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
+    let place = row
+        .culprit
+        .as_ref()
+        .map(|c| format!(" in {}", culprit_line(c)))
+        .unwrap_or_default();
+    Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
+}
+
+/// A directory that only its owner can look into.
+fn private_dir(path: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("make the directory {}", path.display()))
 }

@@ -32,6 +32,8 @@ pub struct SignatureRow {
     pub sig: Signature,
     pub repo: Slot,
     pub target: String,
+    /// Collector that reported it first.
+    pub source: String,
     pub template: String,
     pub label: String,
     pub kind: SignalKind,
@@ -377,12 +379,12 @@ fn put_signature(
 }
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
-     severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why";
+     severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source";
 
 /// Version of the signature function whose results the ledger holds.
 const SIGNATURE_VERSION: i64 = 1;
 
-fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
+pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
     let fresh = tx
         .prepare_cached("SELECT 1 FROM signature WHERE sig = ?1")?
         .query_row([row.sig.as_str()], |_| Ok(()))
@@ -391,9 +393,9 @@ fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, Tx
     let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
-             kind, severity, title, culprit, samples, inventory, bad_ticks)
+             kind, severity, title, culprit, samples, inventory, bad_ticks, source)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
-             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks)
+             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
              inventory = excluded.inventory, bad_ticks = excluded.bad_ticks",
@@ -416,6 +418,7 @@ fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, Tx
         ":samples": to_json("samples", &row.samples)?,
         ":inventory": row.inventory,
         ":bad_ticks": row.bad_ticks,
+        ":source": row.source,
     })?;
     Ok(fresh)
 }
@@ -444,6 +447,7 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
         bad_ticks: row.get(15)?,
         ignored_until: parse_opt_time(row.get(16)?)?,
         ignored_why: row.get(17)?,
+        source: row.get(18)?,
     })
 }
 

@@ -28,7 +28,7 @@ CREATE TABLE signature (
   first_seen TEXT NOT NULL, last_seen TEXT NOT NULL, count INTEGER NOT NULL, releases TEXT NOT NULL,
   target TEXT NOT NULL, kind TEXT NOT NULL, severity TEXT NOT NULL, title TEXT NOT NULL, culprit TEXT,
   samples TEXT NOT NULL, inventory INTEGER NOT NULL DEFAULT 0, bad_ticks INTEGER NOT NULL DEFAULT 0,
-  ignored_until TEXT, ignored_why TEXT
+  ignored_until TEXT, ignored_why TEXT, source TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX signature_bad ON signature (sig) WHERE bad_ticks > 0;
 CREATE TABLE sighting (

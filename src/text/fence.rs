@@ -13,7 +13,7 @@ pub struct Nonce(String);
 impl Nonce {
     /// From 8 or more random bytes.
     pub fn new(random: &[u8]) -> Self {
-        Self(random.iter().map(|b| format!("{b:02x}")).collect())
+        Self(super::hex(random))
     }
 
     pub fn as_str(&self) -> &str {

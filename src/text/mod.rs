@@ -3,6 +3,8 @@
 //! Order of work at every boundary: bytes -> [`clean`] -> [`Redactor::redact`] -> [`Untrusted`] or a stored string.
 
 pub mod clean;
+#[cfg(test)]
+mod corpus_tests;
 pub mod fence;
 pub mod inert;
 pub mod jq;
@@ -16,3 +18,13 @@ pub use clean::clean;
 pub use redact::Redactor;
 pub use signature::{Signed, signature};
 pub use untrusted::Untrusted;
+
+/// Lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes
+        .iter()
+        .flat_map(|b| [b >> 4, b & 15])
+        .map(|half| char::from(DIGITS[usize::from(half)]))
+        .collect()
+}

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Redactor, clean};
+use super::{Redactor, clean, inert::console_inert};
 
 /// Cleaned and redacted text from outside. Still hostile: never a path, flag, shell word or verdict.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,9 +15,10 @@ impl Untrusted {
         Self(redactor.redact(&clean(raw)))
     }
 
-    /// For a log field, a terminal line or a stored row: one line, controls visible, at most `max` characters.
+    /// For a log field, a terminal line or a stored row: one line, controls visible, at most `max` characters, never
+    /// a command of a CI host.
     pub fn line(&self, max: usize) -> String {
-        let mut line: String = self.0.replace('\n', "\\n");
+        let mut line = console_inert(&self.0.replace('\n', "\\n"));
         if line.chars().count() > max {
             line = line.chars().take(max.saturating_sub(1)).collect();
             line.push('…');

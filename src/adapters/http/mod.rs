@@ -19,7 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-pub use error::{HttpError, HttpFailure};
+pub use error::{HttpError, HttpFailure, TlsFault};
 pub use policy::Redirects;
 pub use retry::{RetryPolicy, retry_after};
 

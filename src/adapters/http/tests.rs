@@ -184,7 +184,7 @@ fn secrets_stay_at_their_origin() {
                 header::AUTHORIZATION,
                 HeaderValue::from_static("Bearer fake-token-not-real"),
             ),
-            (http::HeaderName::from_static("x-key"), own),
+            (HeaderName::from_static("x-key"), own),
             (header::ACCEPT, HeaderValue::from_static("text/plain")),
         ];
     })

@@ -41,16 +41,12 @@ pub fn own_path() -> String {
     }
 }
 
-/// 128 fresh random bits for the fences of one prompt.
+/// 128 fresh random bits, for the fences of one prompt.
 pub fn random_nonce() -> anyhow::Result<Nonce> {
-    Ok(Nonce::new(&random_bytes()?))
-}
-
-pub(super) fn random_bytes() -> anyhow::Result<[u8; 16]> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| anyhow::anyhow!("cannot read random bytes from the system: {error}"))?;
-    Ok(bytes)
+    Ok(Nonce::new(&bytes))
 }
 
 #[cfg(test)]

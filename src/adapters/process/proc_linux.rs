@@ -7,8 +7,8 @@ use std::{
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
-use super::{Known, Member, marker};
-use crate::model::RunId;
+use super::{Known, Member};
+use crate::{adapters::process::RUN_ID_VARIABLE, model::RunId};
 
 /// Whose processes are looked for.
 pub(super) struct Scope<'a> {
@@ -46,14 +46,14 @@ pub(super) fn adopt_orphans() {
 pub(super) fn members(scope: &Scope<'_>) -> Vec<Member> {
     let own = std::process::id();
     let all = table();
-    let marker = marker(scope.run_id);
+    let marker = format!("{RUN_ID_VARIABLE}={}", scope.run_id);
     let mut found: BTreeSet<u32> = all
         .iter()
         .filter(|(pid, entry)| {
             scope.known.get(pid) == Some(&entry.start)
                 || scope.sessions.contains(&entry.session)
                 || is_stray(scope, own, **pid, **entry, &all)
-                || has_marker(**pid, &marker)
+                || has_marker(**pid, marker.as_bytes())
         })
         .map(|(pid, _)| *pid)
         .collect();
@@ -97,13 +97,12 @@ pub(super) fn reap_orphans(leaders: &BTreeSet<u32>) {
     let own = std::process::id();
     let all = table();
     let Some(us) = all.get(&own) else { return };
-    for (pid, entry) in &all {
-        if entry.is_dead() && entry.parent == own && entry.session != us.session && !leaders.contains(pid) {
-            if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
-                // Reaped already: nothing to do.
-                let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-            }
-        }
+    let dead = all.iter().filter(|(pid, entry)| {
+        entry.is_dead() && entry.parent == own && entry.session != us.session && !leaders.contains(pid)
+    });
+    for pid in dead.filter_map(|(pid, _)| Pid::from_raw(i32::try_from(*pid).ok()?)) {
+        // Reaped already: nothing to do.
+        let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::{
 use super::{ChildSpec, GRACE, Network, RUN_ID_VARIABLE, RawRun, RunExit, capture::Capture, env, tree::Tree};
 
 /// How long output may still come once every process is gone.
-const DRAIN: Duration = Duration::from_secs(1);
+const DRAIN: Duration = Duration::from_millis(500);
 const STOP_CHECK: Duration = Duration::from_millis(500);
 /// Room in stderr for the helper's own lines.
 const REPORT: usize = 4 << 10;
@@ -157,7 +157,7 @@ fn ended(status: std::io::Result<ExitStatus>) -> RunExit {
 
 /// The helper marks its lines with this, so that the child (which never sees it) cannot write one.
 fn mark() -> anyhow::Result<String> {
-    Ok(env::random_bytes()?.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(env::random_nonce()?.as_str().to_owned())
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that starts children")]

@@ -3,14 +3,15 @@
 
 use std::{
     fs,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
 use serde_json::json;
 
-use super::{Only, SuiteOptions};
-use crate::config::CommandLine;
+use super::{
+    Only, SuiteOptions,
+    room::{Room, locate},
+};
 
 const DRIVER: &str = include_str!("driver.py");
 const REPORTER: &str = include_str!("reporter.mjs");
@@ -34,13 +35,6 @@ pub(super) enum Detected {
     },
 }
 
-/// Directories of one child, outside the tree.
-pub(super) struct Room {
-    pub(super) dir: PathBuf,
-    pub(super) home: PathBuf,
-    pub(super) tmp: PathBuf,
-}
-
 /// A child as far as its command line decides it.
 pub(super) struct Prepared {
     pub(super) program: PathBuf,
@@ -50,51 +44,6 @@ pub(super) struct Prepared {
     /// Empty for a runner that writes none.
     pub(super) report: PathBuf,
     pub(super) nonce: String,
-}
-
-/// Replaces `npm test` and `npm run X` by what the base's package.json says, where that is one plain
-/// `node --test …`. Everything else stays as it is; `run_suite` then says that it cannot read it.
-pub fn resolve(base: &Path, commands: &[CommandLine]) -> Vec<CommandLine> {
-    let scripts = fs::read(base.join("package.json")).ok().and_then(|bytes| {
-        let package: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-        Some(package.get("scripts")?.clone())
-    });
-    let resolved = |command: &CommandLine| {
-        let argv = npm_script(&command.argv, scripts.as_ref()?)?;
-        Some(CommandLine {
-            text: command.text.clone(),
-            argv,
-        })
-    };
-    commands
-        .iter()
-        .map(|command| resolved(command).unwrap_or_else(|| command.clone()))
-        .collect()
-}
-
-fn npm_script(argv: &[String], scripts: &serde_json::Value) -> Option<Vec<String>> {
-    let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-    let (name, rest) = match words.as_slice() {
-        ["npm", "test" | "t", rest @ ..] => ("test", rest),
-        ["npm", "run" | "run-script", name, rest @ ..] => (*name, rest),
-        _ => return None,
-    };
-    let around = [format!("pre{name}"), format!("post{name}")];
-    if around.iter().any(|script| scripts.get(script).is_some()) {
-        return None;
-    }
-    let script = scripts.get(name)?.as_str()?;
-    // npm hands the script to a shell. Only a text that a shell would leave as it is can be run without one.
-    if script.contains(|c: char| "$&|;<>()*?[]{}`\\\n~#!".contains(c)) {
-        return None;
-    }
-    let mut out = shell_words::split(script).ok()?;
-    match rest {
-        [] => {}
-        ["--", more @ ..] => out.extend(more.iter().map(|&word| word.to_owned())),
-        _ => return None,
-    }
-    matches!(detect(&out), Ok(Detected::Node { .. })).then_some(out)
 }
 
 /// The runner of a command, or why its results cannot be read.
@@ -216,31 +165,6 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
     })
 }
 
-impl Room {
-    /// Empty directories for one child.
-    pub(super) fn make(scratch: &Path, index: usize) -> Result<Self, String> {
-        let dir = scratch.join(format!("run-{index}"));
-        let failed = |error: std::io::Error| format!("could not make its directory {}: {error}", dir.display());
-        match fs::remove_dir_all(&dir) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-            Ok(()) | Err(_) => {}
-        }
-        let room = Self {
-            home: dir.join("home"),
-            tmp: dir.join("tmp"),
-            dir: dir.clone(),
-        };
-        for path in [&room.home, &room.tmp] {
-            fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(path)
-                .map_err(failed)?;
-        }
-        Ok(room)
-    }
-}
-
 /// The child for a detected command.
 pub(super) fn prepare(
     detected: &Detected,
@@ -268,7 +192,7 @@ pub(super) fn prepare(
     };
     match detected {
         Detected::Unittest { program, flags, args } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(flags);
             prepared.args.push(write("driver.py", DRIVER)?);
             prepared.args.extend(args.iter().cloned());
@@ -278,7 +202,7 @@ pub(super) fn prepare(
             prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files }));
         }
         Detected::Node { program, args } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             let reporter = write("reporter.mjs", REPORTER)?;
             prepared.args = vec![
                 format!("--test-reporter={reporter}"),
@@ -290,7 +214,7 @@ pub(super) fn prepare(
             prepared.stdin = order(&json!({ "nonce": nonce }));
         }
         Detected::Cargo { program, args, harness } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(args);
             prepared.args.push("--".to_owned());
             prepared.args.extend(harness.iter().cloned());
@@ -315,7 +239,7 @@ fn order(value: &serde_json::Value) -> Vec<u8> {
     line
 }
 
-/// The options of a node run without its paths, then the new files.
+/// The options of a node run without its paths, then the files of the new tests.
 fn node_only(args: &[String], only: &Only) -> Vec<String> {
     const VALUED: [&str; 12] = [
         "-r",
@@ -342,34 +266,15 @@ fn node_only(args: &[String], only: &Only) -> Vec<String> {
             out.extend(words.next().cloned());
         }
     }
-    // `./` keeps a name that starts with a dash from being an option.
-    out.extend(only.files.iter().map(|file| format!("./{file}")));
+    // An id of node starts with its file. `./` keeps a name that starts with a dash from being an option.
+    let of_ids = only.ids.iter().filter_map(|id| id.split(" > ").next());
+    let mut files: Vec<&str> = match only.ids.as_slice() {
+        [] => only.files.iter().map(String::as_str).collect(),
+        _ => of_ids.collect(),
+    };
+    files.dedup();
+    out.extend(files.into_iter().map(|file| format!("./{file}")));
     out
-}
-
-/// The absolute path of a program: as named, or on the list of directories.
-fn locate(program: &str, path: &[PathBuf]) -> Result<PathBuf, String> {
-    let runs =
-        |file: &Path| fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
-    let named = Path::new(program);
-    if program.contains('/') {
-        if !named.is_absolute() {
-            return Err(format!(
-                "name {program} by an absolute path, or by a name that is found on PATH"
-            ));
-        }
-        return if runs(named) {
-            Ok(named.to_owned())
-        } else {
-            Err(format!("{program} is not a program"))
-        };
-    }
-    let found = path
-        .iter()
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(program))
-        .find(|file| runs(file));
-    found.ok_or_else(|| format!("{program} was not found on PATH"))
 }
 
 #[cfg(test)]
@@ -431,31 +336,6 @@ mod tests {
     }
 
     #[test]
-    fn npm_is_resolved_only_to_a_plain_node_test() {
-        let scripts = json!({
-            "test": "node --test test/", "shell": "node --test && echo x", "glob": "node --test test/*.js", "jest": "jest",
-            "hooked": "node --test", "prehooked": "touch x",
-        });
-        let resolved = |text: &str| npm_script(&line(text), &scripts);
-        assert_eq!(resolved("npm test"), Some(line("node --test test/")));
-        assert_eq!(
-            resolved("npm run test -- --test-timeout=5"),
-            Some(line("node --test test/ --test-timeout=5"))
-        );
-        for text in [
-            "npm run shell",
-            "npm run glob",
-            "npm run jest",
-            "npm run hooked",
-            "npm run missing",
-            "npm ci",
-            "node --test",
-        ] {
-            assert_eq!(resolved(text), None, "{text}");
-        }
-    }
-
-    #[test]
     fn new_files_take_the_place_of_paths_in_a_node_run() {
         let only = Only {
             files: vec!["test/-new.test.js".to_owned()],
@@ -463,16 +343,10 @@ mod tests {
         };
         let args = node_only(&line("--test --import ./hook.mjs test/a.js test/b.js"), &only);
         assert_eq!(args, line("--test --import ./hook.mjs ./test/-new.test.js"));
-    }
-
-    #[test]
-    fn a_program_inside_the_tree_is_not_started() {
-        assert!(locate("./node", &[]).unwrap_err().contains("absolute"));
-        assert!(locate("no-such-program", &[PathBuf::from("/usr/bin")]).is_err());
-        assert!(
-            locate("sh", &[PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
-                .unwrap()
-                .is_absolute()
-        );
+        let only = Only {
+            files: vec!["test/fixture.json".to_owned(), "test/b.js".to_owned()],
+            ids: vec!["test/b.js > one".to_owned(), "test/b.js > two".to_owned()],
+        };
+        assert_eq!(node_only(&line("--test"), &only), line("--test ./test/b.js"));
     }
 }

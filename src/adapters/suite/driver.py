@@ -39,9 +39,9 @@ def main():
         elif isinstance(test, unittest.suite._ErrorHolder):
             load(test.id(), last_line(text))
         else:
-            inside = raised_by_method(err[2])
-            failed = issubclass(err[0], getattr(test, "failureException", AssertionError))
             owner = getattr(test, "test_case", test)
+            inside = raised_by_method(owner, err[2])
+            failed = issubclass(err[0], getattr(owner, "failureException", AssertionError))
             asserted = inside and failed and raised_in_test_code(owner, err[2], home)
             result(
                 test,
@@ -161,11 +161,18 @@ def frames(tb):
         tb = tb.tb_next
 
 
-def raised_by_method(tb):
+def raised_by_method(test, tb):
     """Whether the error came out of the test method, not out of setUp, tearDown or a cleanup."""
-    return any(
-        frame.f_code.co_name == "_callTestMethod" and "__unittest" in frame.f_globals for frame in frames(tb)
-    )
+    within = False
+    for frame in frames(tb):
+        name = frame.f_code.co_name
+        if "__unittest" in frame.f_globals:
+            if name in ("_callSetUp", "_callTearDown", "_callCleanup", "doCleanups"):
+                return False
+            within = within or name == "_callTestMethod"
+        # A subtest's error is caught below unittest's own frames, and so is an async one before Python 3.11.
+        within = within or name == getattr(test, "_testMethodName", None)
+    return within
 
 
 def raised_in_test_code(test, tb, home):

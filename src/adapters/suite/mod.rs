@@ -22,11 +22,16 @@ use crate::{
 
 mod cargo;
 mod command;
+mod npm;
+mod panic;
 mod report;
+mod room;
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use command::resolve;
+pub use npm::resolve;
 
 use command::{Detected, Prepared};
 
@@ -56,6 +61,8 @@ pub struct SuiteChild {
 pub struct SuiteOutput {
     /// None when it ended in another way than by exiting; `note` says how.
     pub exit: Option<i32>,
+    /// It was stopped, or never started, so it says nothing about the tree; `note` says why.
+    pub not_run: bool,
     pub timed_out: bool,
     /// `stdout` or `stderr` was cut.
     pub truncated: bool,
@@ -67,12 +74,20 @@ pub struct SuiteOutput {
     pub sandbox: String,
 }
 
-/// New tests to run alone; empty = the whole suite.
+/// The tests were stopped or could not be started. Nothing may be concluded from that; they have to run again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the test command `{command}` did not run: {why}")]
+pub struct NotRun {
+    pub command: String,
+    pub why: String,
+}
+
+/// New tests to run alone.
 #[derive(Debug, Clone, Default)]
 pub struct Only {
-    /// Paths below the tree, for runners that can select files.
+    /// Changed paths below the tree: unittest keeps what they hold.
     pub files: Vec<String>,
-    /// Test ids as this module gave them, for runners that can only select names.
+    /// Test ids as this module gave them: node takes their files, cargo their names.
     pub ids: Vec<String>,
 }
 
@@ -86,6 +101,9 @@ pub struct SuiteOptions {
     pub only: Option<Only>,
     /// Directories in which programs are looked up; also the children's PATH.
     pub path: Vec<PathBuf>,
+    /// The base's tree: a command that names a program within the tree (`.venv/bin/python`) is run only where that
+    /// path leads to the same thing as there.
+    pub reference: Option<PathBuf>,
     /// Variables that tool chains need, such as `RUSTUP_HOME`; never a secret.
     pub toolchain_env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
@@ -106,7 +124,7 @@ pub async fn run_suite(
     dir: &Path,
     commands: &[CommandLine],
     options: &SuiteOptions,
-) -> Suite {
+) -> Result<Suite, NotRun> {
     let started = clock::instant();
     let mut suite = Suite::default();
     let mut digest = Sha256::new();
@@ -115,8 +133,16 @@ pub async fn run_suite(
     }
     for (index, command) in commands.iter().enumerate() {
         let left = options.timeout.saturating_sub(started.elapsed());
-        if let Err(why) = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await {
-            suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
+        let read = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await;
+        match read {
+            Ok(()) => {}
+            Err(Unread::NotRun(why)) => {
+                let command = command.text.clone();
+                return Err(NotRun { command, why });
+            }
+            Err(Unread::Because(why)) => {
+                suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
+            }
         }
         if suite.unreadable.is_some() || suite.timed_out {
             break;
@@ -124,7 +150,19 @@ pub async fn run_suite(
     }
     suite.digest = hex(&digest.finalize());
     suite.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    suite
+    Ok(suite)
+}
+
+/// Why one command gave no results.
+enum Unread {
+    NotRun(String),
+    Because(String),
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self::Because(why)
+    }
 }
 
 #[expect(
@@ -140,13 +178,16 @@ async fn run_one(
     options: &SuiteOptions,
     suite: &mut Suite,
     digest: &mut Sha256,
-) -> Result<(), String> {
+) -> Result<(), Unread> {
     let detected = command::detect(&command.argv)?;
-    let room = command::Room::make(&options.scratch, index)?;
+    let room = room::Room::make(&options.scratch, index)?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
     let nonce = prepared.nonce.clone();
     let output = runner(child(prepared, dir, &room, deadline, options)).await;
+    if output.not_run {
+        return Err(Unread::NotRun(output.note));
+    }
 
     digest.update(output.exit.unwrap_or(-1).to_le_bytes());
     for part in [&output.stdout, &output.stderr] {
@@ -159,7 +200,7 @@ async fn run_one(
         return Ok(());
     }
     let Some(exit) = output.exit else {
-        return Err(format!("the run did not end by itself ({})", output.note));
+        return Err(format!("the run did not end by itself ({})", output.note).into());
     };
     let readout = match &detected {
         Detected::Unittest { .. } | Detected::Node { .. } => {
@@ -167,7 +208,9 @@ async fn run_one(
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } if output.truncated => return Err("its output was too long to be read".to_owned()),
+        Detected::Cargo { .. } if output.truncated => {
+            return Err("its output was too long to be read".to_owned().into());
+        }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
     };
     agrees_with_exit(&readout, exit)?;
@@ -175,13 +218,7 @@ async fn run_one(
     Ok(())
 }
 
-fn child(
-    prepared: Prepared,
-    dir: &Path,
-    room: &command::Room,
-    deadline: Duration,
-    options: &SuiteOptions,
-) -> SuiteChild {
+fn child(prepared: Prepared, dir: &Path, room: &room::Room, deadline: Duration, options: &SuiteOptions) -> SuiteChild {
     SuiteChild {
         program: prepared.program,
         args: prepared.args,
@@ -197,7 +234,7 @@ fn child(
 }
 
 /// The whole environment of a test run.
-fn environment(room: &command::Room, runner: Vec<(String, String)>, options: &SuiteOptions) -> Vec<(String, String)> {
+fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &SuiteOptions) -> Vec<(String, String)> {
     let path: Vec<_> = options.path.iter().map(|p| p.to_string_lossy()).collect();
     let mut env: Vec<(String, String)> = [
         ("PATH", path.join(":")),
@@ -228,10 +265,9 @@ fn agrees_with_exit(readout: &Readout, exit: i32) -> Result<(), String> {
     let bad = bad || !readout.load_errors.is_empty();
     match (bad, exit) {
         (true, 0) => Err("its report names failures, but it exited with 0".to_owned()),
-        (false, 0) => Ok(()),
+        (false, 0) | (true, _) => Ok(()),
         // unittest's own word for "no test ran".
         (false, 5) if readout.tests.is_empty() => Ok(()),
-        (true, _) => Ok(()),
         (false, code) => Err(format!("its report names no failure, but it exited with {code}")),
     }
 }

@@ -175,6 +175,22 @@ fn half_configured_mail_names_what_is_missing() {
         "{\"notify\": {\"file\": \"mail\", \"to\": [\"a@b.example\\r\\nBcc: c@d.example\"]}}",
         "notify.to \"a@b.example\\r\\nBcc: c@d.example\" is not a mail address | \"owner@acme.example\"",
     );
+    for (url, good) in [
+        ("smtps://u:p@mail.acme.example", true),
+        ("smtp://u:p@mail.acme.example:587?tls=required", true),
+        ("smtp://127.0.0.1:25", true),
+        ("smtp://u:p@mail.acme.example:587", false),
+        ("https://mail.acme.example", false),
+        ("mail.acme.example", false),
+    ] {
+        let env = Environment::new([
+            ("SMTP_URL", url),
+            ("NOTIFY_EMAIL_FROM", "a@b.example"),
+            ("NOTIFY_EMAIL_TO", "a@b.example"),
+        ]);
+        let loaded = from_text("{\"notify\": {\"email\": true}}", &home(), &env);
+        assert_eq!(loaded.is_ok(), good, "{url}: {:?}", loaded.err());
+    }
     let full = Environment::new([
         ("SMTP_URL", "smtp://127.0.0.1:1"),
         ("NOTIFY_EMAIL_FROM", "tick <tick@acme.example>"),

@@ -2,31 +2,22 @@
 //! Exit codes and what an agent says play no part. Knows no clock, file or process: `plan` names the next run, the
 //! caller makes it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use sha2::{Digest, Sha256};
 
-use crate::{
-    model::{
-        Sha, Signature,
-        evidence::{Counts, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
-    },
-    text,
+use crate::model::{
+    Sha,
+    evidence::{Counts, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
 };
 
 mod green;
+mod incident;
 mod red;
 #[cfg(test)]
 mod tests;
 
-/// What is known of the incident that the fix is for.
-#[derive(Debug, Clone)]
-pub struct IncidentFacts {
-    pub signature: Signature,
-    /// Type and message of its exception, where the source tells them.
-    pub exception: Option<(String, String)>,
-    pub title: String,
-}
+pub use incident::IncidentFacts;
 
 /// The unchanging part of a proof's input.
 #[derive(Debug, Clone)]
@@ -226,43 +217,23 @@ fn unusable(suite: &Suite, of: &str) -> Option<String> {
         .then(|| format!("the tests of {of} did not end in time"))
 }
 
-/// Whether a result shows the incident's own error, raised inside the test. Set-up errors and deadlines never do.
-fn is_incident(result: &TestResult, incident: &IncidentFacts) -> bool {
-    if !is_bad(result) || !result.inside {
-        return false;
-    }
-    let texts = [&result.trace, &result.message];
-    let signed = texts.into_iter().filter(|text| !text.is_empty());
-    if signed
-        .into_iter()
-        .any(|text| text::signature(text).signature == incident.signature)
-    {
-        return true;
-    }
-    let template = |text: &str| text::signature(text).template;
-    let message = result
-        .message
-        .strip_prefix(result.kind.as_str())
-        .unwrap_or(&result.message);
-    let message = message.trim_start_matches(':').trim();
-    match &incident.exception {
-        Some((kind, said)) => short(kind) == short(&result.kind) && template(said.trim()) == template(message),
-        None => {
-            !result.kind.is_empty()
-                && template(incident.title.trim()) == template(&format!("{}: {message}", short(&result.kind)))
-        }
-    }
-}
-
-/// `shop.errors.NoCoupon` and `NoCoupon` are the same type: sources differ in how much they write.
-fn short(kind: &str) -> &str {
-    kind.rsplit(['.', ':']).next().unwrap_or(kind)
-}
-
 fn is_bad(result: &TestResult) -> bool {
     match result.status {
         TestStatus::Fail | TestStatus::Error => true,
         TestStatus::Pass | TestStatus::Skip => false,
+    }
+}
+
+/// A failure as people read it: `assertion: 500 != 200`, or the error's own type and message.
+fn shown(result: &TestResult) -> String {
+    let text = result
+        .message
+        .strip_prefix(result.kind.as_str())
+        .unwrap_or(&result.message);
+    match (result.by_assertion, text.trim_start_matches(':').trim()) {
+        (false, _) => result.message.clone(),
+        (true, "") => "assertion".to_owned(),
+        (true, text) => format!("assertion: {text}"),
     }
 }
 
@@ -304,13 +275,16 @@ fn digest(suites: &[&Suite]) -> String {
         hash.update(suite.digest.as_bytes());
         hash.update(b"\n");
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.finalize().iter().fold(String::new(), |mut out, byte| {
+        // Writing to a string cannot fail.
+        let _infallible = write!(out, "{byte:02x}");
+        out
+    })
 }
 
 fn list(names: &[String]) -> String {
     let mut out = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > 5 {
-        use std::fmt::Write as _;
         // Writing to a string cannot fail.
         let _infallible = write!(out, " and {} more", names.len() - 5);
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, Found, count, is_bad, is_incident, list, new_load_error, unusable};
+use super::{Facts, Found, count, incident::is_incident, is_bad, list, new_load_error, shown, unusable};
 use crate::model::evidence::{ProofGrade, Suite, TestResult, TestStatus, Witness};
 
 /// The witness, or the grade that its lack means.
@@ -55,7 +55,7 @@ fn at_base(facts: &Facts, base: &Suite, red: Option<&Suite>) -> Option<Found> {
     let (_, first) = found.first()?;
     Some(Found {
         witness: Witness::A,
-        message: first.message.clone(),
+        message: shown(first),
         by_assertion: found.iter().any(|(_, result)| result.by_assertion),
         ids: found.iter().map(|(id, _)| (*id).clone()).collect(),
         notes: Vec::new(),
@@ -81,7 +81,9 @@ fn at_red(facts: &Facts, base: &Suite, red: &Suite) -> Result<Found, ProofGrade>
     let new = new_results(facts, base, red);
     let shows = |result: &TestResult| is_bad(result) && (result.by_assertion || is_incident(result, &facts.incident));
     let reds: Vec<(&String, &TestResult)> = flat(&new).filter(|(_, result)| shows(result)).collect();
-    let idle = passing(&new);
+    let around = |id: &String| reds.iter().any(|(red, _)| red.starts_with(&format!("{id} ")));
+    // A test around a failing subtest passes by itself; it is the subtest that shows the fault.
+    let idle: Vec<String> = passing(&new).into_iter().filter(|id| !around(id)).collect();
     let Some((_, first)) = reds.first() else {
         return Err(ProofGrade::NotRed(why_not_red(&new, &idle)));
     };
@@ -96,7 +98,7 @@ fn at_red(facts: &Facts, base: &Suite, red: &Suite) -> Result<Found, ProofGrade>
     };
     Ok(Found {
         witness: Witness::B,
-        message: first.message.clone(),
+        message: shown(first),
         by_assertion: reds.iter().any(|(_, result)| result.by_assertion),
         ids,
         notes,

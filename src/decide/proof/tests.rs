@@ -1,4 +1,5 @@
 use super::*;
+use crate::{model::Signature, text};
 
 /// A suite in short: `id=p` passes, `s` skips, `a:MESSAGE` fails by assertion, `e:KIND: MESSAGE` is an error inside
 /// the test, `o:KIND: MESSAGE` one outside it (set-up, deadline). Ids may repeat.
@@ -95,7 +96,7 @@ fn a_regression_test_proves_a_fix() {
     let proof = check(&facts(), &runs, "proven");
     assert_eq!(proof.witness, Witness::B);
     assert_eq!(proof.witness_ids, ["new"]);
-    assert_eq!(proof.red, "AssertionError: 500 != 200");
+    assert_eq!(proof.red, "assertion: 500 != 200");
     assert_eq!(proof.green_runs, 3);
     assert_eq!((proof.base_counts.pass, proof.head_counts.pass), (1, 2));
     assert_eq!(proof.not_proven.len(), 1, "{:?}", proof.not_proven);
@@ -243,6 +244,17 @@ fn an_idle_new_test_is_named_and_carries_nothing() {
         "{:?}",
         proof.not_proven
     );
+}
+
+#[test]
+fn a_test_around_a_red_subtest_is_not_called_idle() {
+    let head = "old=p | rows=p | rows (1)=p";
+    let proof = check(
+        &facts(),
+        &runs("old=p", "old=p | rows=p | rows (1)=a:x", head),
+        "proven",
+    );
+    assert_eq!(proof.not_proven.len(), 1, "{:?}", proof.not_proven);
 }
 
 #[test]

@@ -4,7 +4,9 @@
 mod formats;
 mod keys;
 mod known;
+mod names;
 mod personal;
+mod values;
 
 use std::{
     borrow::Cow,
@@ -27,6 +29,9 @@ struct Hit {
 const MARK: &str = "[redacted:";
 
 const MAIL: &str = "mail";
+
+/// Two are the rule; the bound keeps the work linear.
+const MOST_PASSES: usize = 6;
 
 /// Knows the secrets that this process holds. Cheap to clone; its tables are built on first use.
 #[derive(Clone, Default)]
@@ -52,12 +57,19 @@ impl Redactor {
 
     /// The text with secrets and personal data replaced by `[redacted:KIND]`.
     pub fn redact(&self, text: &str) -> String {
-        let text = self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned);
-        let mut hits = Vec::new();
-        keys::find(&text, &mut hits);
-        formats::find(&text, &mut hits);
-        personal::find(&text, &mut hits);
-        replace(&text, hits).unwrap_or_else(|| text.into_owned())
+        let mut text = self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned);
+        // What a replacement uncovers is looked at again, so that redacting twice changes nothing.
+        for _ in 0..MOST_PASSES {
+            let mut hits = Vec::new();
+            keys::find(&text, &mut hits);
+            formats::find(&text, &mut hits);
+            personal::find(&text, &mut hits);
+            match replace(&text, hits) {
+                Some(redacted) => text = Cow::Owned(redacted),
+                None => break,
+            }
+        }
+        text.into_owned()
     }
 
     fn replace_known(&self, text: &str) -> Option<String> {

@@ -1,0 +1,342 @@
+//! One mail, through an SMTP server or into a file. It neither words nor decides anything, and it never sends one
+//! Message-ID twice by itself: what the answer of a server leaves open is said so (`Unknown`).
+
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use chrono::{DateTime, Utc};
+use lettre::{
+    AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
+    message::{
+        Mailbox,
+        header::{ContentType, Header, HeaderName, HeaderValue},
+    },
+};
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    config::MailBackend,
+    text::{Redactor, Untrusted, clean},
+};
+
+/// Longest wait for one command of the server.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest subject; a longer one is cut, since programs fold it badly.
+const SUBJECT_CHARS: usize = 78;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// From `message_id`: the same key, the same id.
+    pub message_id: String,
+    /// Id of the mail that this one continues.
+    pub in_reply_to: Option<String>,
+    pub from: String,
+    pub to: Vec<String>,
+    pub subject: String,
+    pub body: String,
+    pub date: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MailOutcome {
+    /// The server took it, or the file is there (also from an earlier try).
+    Sent,
+    /// Certainly not sent: no connection, or a reply that says no.
+    Refused(String),
+    /// The connection broke after the mail went out: it may have arrived.
+    Unknown(String),
+    /// No mail is configured.
+    Off,
+}
+
+/// Stable id of a message: the same key gives the same id on every machine.
+pub fn message_id(key: &str) -> String {
+    let digest = Sha256::digest(key.as_bytes());
+    let hash = digest
+        .iter()
+        .take(8)
+        .fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    let readable: String = key
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '.' })
+        .take(80)
+        .collect();
+    format!("<{}.{hash:016x}@tick.invalid>", readable.trim_matches('.'))
+}
+
+#[derive(Clone)]
+pub struct Mailer {
+    backend: MailBackend,
+    redactor: Redactor,
+}
+
+impl Mailer {
+    pub fn new(backend: MailBackend, redactor: Redactor) -> Self {
+        Self { backend, redactor }
+    }
+
+    pub async fn send(&self, mail: &Mail) -> MailOutcome {
+        if matches!(self.backend, MailBackend::Off) {
+            return MailOutcome::Off;
+        }
+        let message = match build(mail) {
+            Ok(message) => message,
+            Err(why) => return MailOutcome::Refused(why),
+        };
+        match &self.backend {
+            MailBackend::Off => MailOutcome::Off,
+            MailBackend::File(dir) => into_file(dir, &mail.message_id, &message.formatted()),
+            MailBackend::Smtp(url) => self.through_smtp(url, message).await,
+        }
+    }
+
+    async fn through_smtp(&self, url: &SecretString, message: Message) -> MailOutcome {
+        let transport = match AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret()) {
+            Ok(builder) => builder.timeout(Some(TIMEOUT)).build(),
+            // The error quotes the URL, which holds the password.
+            Err(_) => return MailOutcome::Refused("SMTP_URL is not an address of a mail server".to_owned()),
+        };
+        // A first connection separates what failed before any mail could go out from what failed after.
+        match transport.test_connection().await {
+            Ok(true) => {}
+            Ok(false) => return MailOutcome::Refused("the mail server does not answer".to_owned()),
+            Err(error) => return MailOutcome::Refused(self.said("cannot connect to the mail server", &error)),
+        }
+        match transport.send(message).await {
+            Ok(_) => MailOutcome::Sent,
+            Err(error) if error.status().is_some() || error.is_tls() => {
+                MailOutcome::Refused(self.said("the mail server refused", &error))
+            }
+            Err(error) => MailOutcome::Unknown(self.said("the mail server did not confirm", &error)),
+        }
+    }
+
+    /// The server's words are text from outside.
+    fn said(&self, attempt: &str, error: &lettre::transport::smtp::Error) -> String {
+        let words = Untrusted::new(&error.to_string(), &self.redactor).line(200);
+        format!("{attempt}: {words}")
+    }
+}
+
+/// A message of typed headers only: no part of it can add another.
+fn build(mail: &Mail) -> Result<Message, String> {
+    let address = |text: &str| {
+        text.parse::<Mailbox>()
+            .map_err(|_| format!("{text:?} is not a mail address"))
+    };
+    if !is_message_id(&mail.message_id) || !mail.in_reply_to.iter().all(|id| is_message_id(id)) {
+        return Err("the message id is malformed".to_owned());
+    }
+    let mut builder = Message::builder()
+        .from(address(&mail.from)?)
+        .subject(subject_line(&mail.subject))
+        .message_id(Some(mail.message_id.clone()))
+        .date(SystemTime::from(mail.date))
+        .header(AutoSubmitted)
+        .header(ContentType::TEXT_PLAIN);
+    if mail.to.is_empty() {
+        return Err("no recipient is configured".to_owned());
+    }
+    for to in &mail.to {
+        builder = builder.to(address(to)?);
+    }
+    if let Some(id) = &mail.in_reply_to {
+        builder = builder.in_reply_to(id.clone()).references(id.clone());
+    }
+    builder
+        .body(mail.body.clone())
+        .map_err(|e| format!("cannot build the message: {e}"))
+}
+
+/// One line without controls, cut to what programs show.
+fn subject_line(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line = clean(&line.join(" "));
+    if line.chars().count() <= SUBJECT_CHARS {
+        return line;
+    }
+    let head: String = line.chars().take(SUBJECT_CHARS - 1).collect();
+    format!("{}…", head.trim_end())
+}
+
+fn is_message_id(id: &str) -> bool {
+    let inner = id.strip_prefix('<').and_then(|id| id.strip_suffix('>'));
+    inner.is_some_and(|inner| {
+        inner.len() <= 200
+            && inner
+                .split_once('@')
+                .is_some_and(|(left, right)| !left.is_empty() && !right.is_empty())
+            && inner
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@'))
+    })
+}
+
+/// Keeps vacation notices and mailing lists from answering.
+#[derive(Debug, Clone, Copy)]
+struct AutoSubmitted;
+
+impl Header for AutoSubmitted {
+    fn name() -> HeaderName {
+        HeaderName::new_from_ascii_str("Auto-Submitted")
+    }
+
+    fn parse(_: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Self)
+    }
+
+    fn display(&self) -> HeaderValue {
+        HeaderValue::new(Self::name(), "auto-generated".to_owned())
+    }
+}
+
+/// A file whose name is the message id. It appears as a whole or not at all, and never twice.
+fn into_file(dir: &Path, message_id: &str, content: &[u8]) -> MailOutcome {
+    let name: String = message_id.trim_matches(['<', '>']).chars().take(180).collect();
+    match write_once(dir, &name, content) {
+        Ok(()) => MailOutcome::Sent,
+        Err(error) => MailOutcome::Refused(format!("cannot write a message into {}: {error}", dir.display())),
+    }
+}
+
+fn write_once(dir: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let target = dir.join(format!("{name}.eml"));
+    let temporary = temporary_beside(dir)?;
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| {
+            file.write_all(content)?;
+            file.sync_all()
+        });
+    // A link, unlike a rename, fails where the target exists.
+    let linked = written.and_then(|()| match fs::hard_link(&temporary, &target) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    });
+    let removed = fs::remove_file(&temporary);
+    linked.and(removed)
+}
+
+fn temporary_beside(dir: &Path) -> std::io::Result<PathBuf> {
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(std::io::Error::other)?;
+    Ok(dir.join(format!(".{:016x}.tmp", u64::from_le_bytes(random))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail() -> Mail {
+        Mail {
+            message_id: message_id("mail/7f3a91c07f3a91c0-1/resolved"),
+            in_reply_to: None,
+            from: "tick <tick@acme.example>".into(),
+            to: vec!["owner@acme.example".into()],
+            subject: "[acme/web] fixed: ZeroDivisionError".into(),
+            body: "All is well again.\n".into(),
+            date: "2026-11-29T03:00:00Z".parse().unwrap(),
+        }
+    }
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(future)
+    }
+
+    #[test]
+    fn an_id_is_a_function_of_its_key() {
+        assert_eq!(message_id("mail/a/b"), message_id("mail/a/b"));
+        assert_ne!(message_id("mail/a/b"), message_id("mail/a.b"));
+        for key in ["mail/7f3a91c07f3a91c0-1/resolved", "x\r\nBcc: y", "", "ü"] {
+            assert!(is_message_id(&message_id(key)), "{key:?}: {}", message_id(key));
+        }
+    }
+
+    #[test]
+    fn a_file_appears_once_whatever_is_tried() {
+        let dir = tempfile::tempdir().unwrap();
+        let mailer = Mailer::new(MailBackend::File(dir.path().join("mail")), Redactor::default());
+        for _ in 0..2 {
+            assert_eq!(run(mailer.send(&mail())), MailOutcome::Sent);
+        }
+        let files: Vec<_> = fs::read_dir(dir.path().join("mail"))
+            .unwrap()
+            .map(|f| f.unwrap().path())
+            .collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        let text = fs::read_to_string(&files[0]).unwrap();
+        assert!(
+            text.contains("Subject: [acme/web] fixed: ZeroDivisionError\r\n"),
+            "{text}"
+        );
+        assert!(text.contains("Auto-Submitted: auto-generated\r\n"), "{text}");
+        assert!(
+            text.ends_with("All is well again.\r\n") || text.ends_with("All is well again.\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_text_can_add_a_header() {
+        let mut hostile = mail();
+        hostile.subject = "a\r\nBcc: evil@x.example\u{1b}[31m\u{202e}".into();
+        let text = String::from_utf8(build(&hostile).unwrap().formatted()).unwrap();
+        let head = text.split("\r\n\r\n").next().unwrap();
+        assert!(
+            !head.lines().any(|line| line.to_ascii_lowercase().starts_with("bcc:")),
+            "{head}"
+        );
+
+        hostile.to = vec!["a@b.example\r\nBcc: evil@x.example".into()];
+        assert!(build(&hostile).is_err());
+        let mut hostile = mail();
+        hostile.message_id = "<a@b>\r\nBcc: evil@x.example".into();
+        assert!(build(&hostile).is_err());
+    }
+
+    #[test]
+    fn a_long_subject_is_cut_and_a_text_of_any_language_survives() {
+        let mut long = mail();
+        long.subject = "ä".repeat(300);
+        assert_eq!(subject_line(&long.subject).chars().count(), SUBJECT_CHARS);
+        long.body = "Größe: 3 µs\n".into();
+        let message = build(&long).unwrap();
+        assert!(message.formatted().is_ascii(), "encoded for every server");
+    }
+
+    #[test]
+    fn without_mail_nothing_is_sent() {
+        assert_eq!(
+            run(Mailer::new(MailBackend::Off, Redactor::default()).send(&mail())),
+            MailOutcome::Off
+        );
+    }
+
+    #[test]
+    fn no_server_is_a_refusal_without_the_password() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let url = SecretString::from(format!("smtp://user:not-a-real-password@127.0.0.1:{port}"));
+        let outcome = run(Mailer::new(MailBackend::Smtp(url), Redactor::default()).send(&mail()));
+        let MailOutcome::Refused(why) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert!(why.starts_with("cannot connect to the mail server"), "{why}");
+        assert!(!why.contains("not-a-real-password"), "{why}");
+    }
+}

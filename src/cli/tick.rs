@@ -1,0 +1,156 @@
+//! `tick`, `tick --observe`, `tick --dry-run` and `tick repair`: opens the home, runs the page, prints its story.
+
+use std::io::{IsTerminal, Write};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::Global;
+use crate::{
+    config::Config,
+    exit::{Exit, Fault},
+    model::{IncidentId, report::Event},
+    render,
+    steps::{Ctx, advance, effect::CrashPoints},
+    store::Store,
+    text::Redactor,
+    tick::{Scope, repair, tick},
+};
+
+/// Flags of a bare `tick`.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TickArgs {
+    /// Look back wider, as once an hour
+    #[arg(long)]
+    pub deep: bool,
+    /// Look only: start no agent, repair nothing
+    #[arg(long)]
+    pub observe: bool,
+    /// Print what would be done next, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RepairArgs {
+    /// Only this incident
+    #[arg(long, value_name = "ID")]
+    pub incident: Option<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(args: &TickArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    if args.dry_run {
+        return dry_run(global, config, out);
+    }
+    let scope = if args.observe { Scope::Observe } else { Scope::Whole };
+    let (ctx, lines) = open(global, config, args.json)?;
+    let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
+    tell(&ctx, exit, args.json, lines, out)?;
+    Ok(exit)
+}
+
+pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let (ctx, lines) = open(global, config, args.json)?;
+    let only = args
+        .incident
+        .as_deref()
+        .map(|text| find_incident(&ctx, text))
+        .transpose()?;
+    let exit = runtime()?.block_on(async {
+        repair(&ctx, only.as_ref()).await?;
+        ctx.finish()
+    })?;
+    tell(&ctx, exit, args.json, lines, out)?;
+    Ok(exit)
+}
+
+/// The first action of each due incident. Reads, and writes nothing.
+fn dry_run(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = context(global, config, None)?;
+    let plans = runtime()?.block_on(advance::plan(&ctx))?;
+    if plans.is_empty() {
+        writeln!(out, "Nothing is due.")?;
+    }
+    for (incident, next) in plans {
+        writeln!(out, "{}  {}", incident.id, render::plan::next(&next))?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("start the runtime")
+}
+
+/// An incident by its id, or by the first digits of its cause.
+pub(super) fn find_incident(ctx: &Ctx, text: &str) -> anyhow::Result<IncidentId> {
+    if let Ok(id) = IncidentId::parse(text) {
+        return Ok(id);
+    }
+    let rows = ctx.store().signatures_like(text, 3)?;
+    let usage = |message: String| Fault::new(Exit::Usage, message).advise("tick incidents lists what there is");
+    match rows.as_slice() {
+        [row] => match ctx.store().incident_of(&row.sig)? {
+            Some(incident) => Ok(incident.id),
+            None => Err(usage(format!("cause {} has no incident", row.sig.short())).into()),
+        },
+        [] => Err(usage(format!("nothing is known under {text:?}")).into()),
+        _ => Err(usage(format!("{text:?} names several causes; give more digits")).into()),
+    }
+}
+
+/// A terminal is told the story as it happens; a scheduler's healthy tick prints nothing.
+fn open(global: &Global, config: Config, json: bool) -> anyhow::Result<(Ctx, bool)> {
+    let lines = std::io::stdout().is_terminal() && !json;
+    let listener: Option<Box<dyn Fn(&Event)>> = lines.then(|| {
+        Box::new(|event: &Event| {
+            let mut out = std::io::stdout().lock();
+            // A closed terminal is no reason to stop a repair.
+            let _closed = out.write_all(render::story::event(event).as_bytes());
+        }) as Box<dyn Fn(&Event)>
+    });
+    Ok((context(global, config, listener)?, lines))
+}
+
+pub(super) fn context(global: &Global, config: Config, listener: Option<Box<dyn Fn(&Event)>>) -> anyhow::Result<Ctx> {
+    let clock = global.clock();
+    let crash =
+        CrashPoints::parse(&global.crash_at).map_err(|why| Fault::new(Exit::Usage, format!("--crash-at {why}")))?;
+    let redactor = Redactor::new(config.secrets.values.values());
+    config.home.prepare()?;
+    let store = Store::open(&config.home.state).map_err(Fault::from)?;
+    let id = store.next_tick(clock.now()).map_err(Fault::from)?;
+    let telemetry = crate::telemetry::start(
+        clock,
+        crate::telemetry::Stderr::choose(
+            std::io::stderr().is_terminal(),
+            &crate::config::env::Environment::of_process(),
+        ),
+    );
+    telemetry.redact_with(redactor.clone());
+    let log = config.home.logs.join(format!("run-{id}.log"));
+    telemetry
+        .open_run_log(&log, id.as_str())
+        .with_context(|| format!("open the run log {}", log.display()))
+        .map_err(|error| Fault::new(Exit::CouldNot, format!("{error:#}")))?;
+    Ok(Ctx::new(config, clock, redactor, id, store, crash).with_listener(listener))
+}
+
+fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+    let report = ctx.report();
+    if json {
+        serde_json::to_writer_pretty(&mut *out, &*report)?;
+        writeln!(out)?;
+    } else if lines || exit != Exit::Ok {
+        out.write_all(render::story::summary(&report, exit).as_bytes())?;
+    }
+    Ok(())
+}

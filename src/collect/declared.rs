@@ -1,0 +1,339 @@
+//! Declared collectors: a request file and a jq program that turns the raw answer into signals. Two files, no compiler.
+//! The program's results are checked field by field; what does not fit the shape is a failure of the collector.
+
+use std::{borrow::Cow, fs, io, path::Path};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    context::{Blind, Piece, Place, Session},
+    declared_spec::{Pages, Prepared, Spec},
+    github::next_link,
+    health::check_json,
+    memory::is_due,
+};
+use crate::{
+    adapters::http::{Redirects, Request, Response, RetryPolicy},
+    config::DeclaredUse,
+    model::{
+        Sha,
+        signal::{OutcomeKind, Severity, Signal, SignalKind},
+    },
+    text::{clean, json as strict, signature},
+};
+
+/// What is asked for at the very first look.
+const FIRST_LOOK: TimeDelta = TimeDelta::hours(24);
+const MOST_PAGES: usize = 20;
+/// Signals of one look that are kept; a source with more has one message to send, not thousands.
+const MOST_SIGNALS: usize = 2000;
+const LONGEST_TEXT: usize = 16 * 1024;
+
+/// A collector that is compiled in.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    pub name: &'static str,
+    pub request: &'static str,
+    pub program: &'static str,
+}
+
+const SHIPPED: [Shipped; 2] = [
+    Shipped {
+        name: "alertmanager",
+        request: include_str!("../../collectors/alertmanager.json"),
+        program: include_str!("../../collectors/alertmanager.jq"),
+    },
+    Shipped {
+        name: "exceptions",
+        request: include_str!("../../collectors/exceptions.json"),
+        program: include_str!("../../collectors/exceptions.jq"),
+    },
+];
+
+/// The collectors in the binary.
+pub fn shipped() -> &'static [Shipped] {
+    &SHIPPED
+}
+
+pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &DeclaredUse) -> Piece {
+    let facts = session.ctx.sources.get(&place.key());
+    let last = facts.and_then(|facts| facts.last_ok_at);
+    if !is_due(used.every, last, session.ctx.now) {
+        return place.piece(OutcomeKind::Skipped);
+    }
+    let cursor = facts.and_then(|facts| facts.cursor.as_deref());
+    let since = cursor
+        .and_then(|cursor| cursor.parse().ok())
+        .or(last)
+        .unwrap_or(session.ctx.now - FIRST_LOOK);
+    let asked_at = session.ctx.clock.now();
+    match look(session, &place, used, since, asked_at).await {
+        Ok(mut piece) => {
+            piece.cursor = Some(asked_at.to_rfc3339());
+            piece
+        }
+        Err(blind) => place.failed(&blind.cause, &session.line(&blind.detail, 400)),
+    }
+}
+
+async fn look(
+    session: &Session<'_>,
+    place: &Place<'_>,
+    used: &DeclaredUse,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<Piece, Blind> {
+    let files = Files::find(&session.ctx.config.home.collectors, &used.collector)?;
+    let config = |why: String| Blind::new("collector-config", format!("collector {}: {why}", used.collector));
+    let spec = Spec::parse(&files.request).map_err(config)?;
+    let prepared = spec.prepare(used, since, now).map_err(config)?;
+    let body = fetch(session, &spec, &prepared).await?;
+    let results = session
+        .jq(&files.program, files.program_shipped, &body)
+        .await
+        .map_err(|why| Blind::new("jq", format!("{}.jq: {why}", used.collector)))?;
+    let report = Report::read(results).map_err(|why| Blind::new("shape", format!("{}.jq: {why}", used.collector)))?;
+    let mut piece = place.piece(OutcomeKind::Ok);
+    piece.outcome.items = u64::try_from(report.signals.len()).unwrap_or(u64::MAX);
+    piece.outcome.release_sha = report.release_sha.as_deref().and_then(|sha| Sha::parse(sha).ok());
+    piece.outcome.requests = report.requests;
+    if report.signals.len() > MOST_SIGNALS {
+        piece.outcome.outcome = OutcomeKind::Degraded;
+        "too-many".clone_into(&mut piece.outcome.cause);
+        piece.outcome.detail = format!("{} signals, of which {MOST_SIGNALS} are kept", report.signals.len());
+    }
+    let items = report.signals.into_iter().take(MOST_SIGNALS);
+    piece.signals = items
+        .map(|item| item.into_signal(session, place, &spec, piece.outcome.release_sha.as_ref()))
+        .collect();
+    Ok(piece)
+}
+
+/// The two files of a collector: from the home where they stand, else from the binary.
+struct Files {
+    request: Cow<'static, str>,
+    program: Cow<'static, str>,
+    /// Known text may run in this process.
+    program_shipped: bool,
+}
+
+impl Files {
+    fn find(dir: &Path, name: &str) -> Result<Self, Blind> {
+        let fits = !name.is_empty()
+            && name.len() <= 40
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        if !fits {
+            return Err(Blind::new(
+                "collector-config",
+                format!("{name:?} is not the name of a collector"),
+            ));
+        }
+        let known = SHIPPED.iter().find(|shipped| shipped.name == name);
+        let pick = |end: &str, text: Option<&'static str>| match read(&dir.join(format!("{name}.{end}"))) {
+            Ok(own) => Ok(Cow::Owned(own)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => text.map(Cow::Borrowed).ok_or_else(|| {
+                let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
+                let why = format!(
+                    "collectors/{name}.{end} does not exist; shipped are {}",
+                    names.join(", ")
+                );
+                Blind::new("collector-config", why)
+            }),
+            Err(error) => Err(Blind::new(
+                "collector-config",
+                format!("collectors/{name}.{end} cannot be read: {error}"),
+            )),
+        };
+        let request = pick("json", known.map(|k| k.request))?;
+        let program = pick("jq", known.map(|k| k.program))?;
+        Ok(Self {
+            program_shipped: known.is_some_and(|k| k.program == program),
+            request,
+            program,
+        })
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    if fs::metadata(path)?.len() > 64 * 1024 {
+        return Err(io::Error::other("it is larger than 64 KiB"));
+    }
+    fs::read_to_string(path)
+}
+
+/// The body, with the arrays of all pages joined.
+async fn fetch(session: &Session<'_>, spec: &Spec, prepared: &Prepared) -> Result<Vec<u8>, Blind> {
+    let first = page(session, spec, prepared, &prepared.url).await?;
+    let mut next = follow(spec, prepared, &first);
+    if next.is_none() {
+        return Ok(first.body.to_vec());
+    }
+    let mut all = items(&first)?;
+    for _ in 1..MOST_PAGES {
+        let Some(url) = next else { break };
+        let more = page(session, spec, prepared, &url).await?;
+        next = follow(spec, prepared, &more).filter(|to| *to != url);
+        all.extend(items(&more)?);
+    }
+    if next.is_some() {
+        return Err(Blind::new(
+            "pages",
+            format!("the list has more than {MOST_PAGES} pages"),
+        ));
+    }
+    Ok(Value::Array(all).to_string().into_bytes())
+}
+
+fn items(response: &Response) -> Result<Vec<Value>, Blind> {
+    match strict::parse(&response.body) {
+        Ok(Value::Array(items)) => Ok(items),
+        Ok(_) => Err(Blind::new("shape", "a page of the list is not an array")),
+        Err(fault) => Err(Blind::new(fault.cause(), fault.to_string())),
+    }
+}
+
+/// The next page stays where the credentials were meant for.
+fn follow(spec: &Spec, prepared: &Prepared, response: &Response) -> Option<url::Url> {
+    if spec.pages == Pages::None {
+        return None;
+    }
+    next_link(response.header("link")?).filter(|to| to.origin() == prepared.url.origin())
+}
+
+async fn page(session: &Session<'_>, spec: &Spec, prepared: &Prepared, url: &url::Url) -> Result<Response, Blind> {
+    let request = Request {
+        method: prepared.method.clone(),
+        url,
+        headers: prepared.headers.clone(),
+        body: prepared.body.clone(),
+        deadline: spec.timeout(),
+        cap: spec.cap_kib.saturating_mul(1024),
+        redirects: Redirects::SameOrigin,
+        retry: RetryPolicy::from_config(&session.ctx.config.retry),
+    };
+    let _permit = session.permit().await;
+    let response = session
+        .ctx
+        .http
+        .send(request)
+        .await
+        .map_err(|error| Blind::new(error.cause(), error.to_string()))?;
+    let code = response.status.as_u16();
+    if !response.status.is_success() {
+        let advice = match code {
+            401 | 403 => ": check the collector's secret in the config",
+            429 => ": the service limits our calls",
+            _ => "",
+        };
+        return Err(Blind::new(
+            format!("http-{code}"),
+            format!("{} {}: HTTP {code}{advice}", prepared.method, url.path()),
+        ));
+    }
+    check_json(&response)?;
+    Ok(response)
+}
+
+/// What a program may give: this object, or only the list of signals.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    #[serde(default)]
+    release_sha: Option<String>,
+    #[serde(default)]
+    requests: Option<u64>,
+    signals: Vec<Item>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    title: String,
+    message: String,
+    #[serde(default)]
+    kind: Option<SignalKind>,
+    #[serde(default)]
+    severity: Option<Severity>,
+    #[serde(default)]
+    count: Option<u64>,
+    #[serde(default)]
+    first_seen: Option<DateTime<Utc>>,
+    #[serde(default)]
+    last_seen: Option<DateTime<Utc>>,
+    #[serde(default)]
+    release_sha: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    signature_text: Option<String>,
+    /// Short facts for people.
+    #[serde(default)]
+    evidence: std::collections::BTreeMap<String, Value>,
+}
+
+impl Report {
+    fn read(mut results: Vec<Value>) -> Result<Self, String> {
+        let n = results.len();
+        let (Some(result), 1) = (results.pop(), n) else {
+            return Err(format!("the program must give one result and gives {n}"));
+        };
+        match result {
+            Value::Array(_) => Ok(Self {
+                release_sha: None,
+                requests: None,
+                signals: serde_json::from_value(result).map_err(|error| error.to_string())?,
+            }),
+            other => serde_json::from_value(other).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+impl Item {
+    fn into_signal(self, session: &Session<'_>, place: &Place<'_>, spec: &Spec, release: Option<&Sha>) -> Signal {
+        let now = session.ctx.now;
+        let text = self.signature_text.as_deref().unwrap_or(if self.message.is_empty() {
+            &self.title
+        } else {
+            &self.message
+        });
+        let signed = signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>()));
+        let last_seen = self.last_seen.unwrap_or(now);
+        let evidence = self.evidence.into_iter().map(|(key, value)| {
+            let value = match value {
+                Value::String(text) => Value::String(session.line(&text, 300)),
+                Value::Null | Value::Bool(_) | Value::Number(_) => value,
+                Value::Array(_) | Value::Object(_) => Value::String(session.line(&value.to_string(), 300)),
+            };
+            (session.line(&key, 60), value)
+        });
+        Signal {
+            source: place.collector.to_owned(),
+            repo: place.repo.slot.clone(),
+            target: place.name.to_owned(),
+            kind: self.kind.unwrap_or(spec.kind),
+            severity: self.severity.unwrap_or(spec.severity),
+            title: session.line(&self.title, 200),
+            message: session.text(&self.message, LONGEST_TEXT),
+            signature: signed.signature,
+            count: self.count.unwrap_or(1),
+            first_seen: self.first_seen.unwrap_or(last_seen),
+            last_seen,
+            release_sha: self
+                .release_sha
+                .as_deref()
+                .and_then(|sha| Sha::parse(sha).ok())
+                .or_else(|| release.cloned()),
+            url: self.url.map(|url| session.line(&url, 300)),
+            culprit: signed.culprit,
+            evidence: evidence.collect::<serde_json::Map<_, _>>().into(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "declared_tests.rs"]
+mod tests;

@@ -1,0 +1,359 @@
+//! The request file of a declared collector: what is asked, with which placeholders, and how its answer is paged.
+//! Pure: file text and values in, one checked request out.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use chrono::{DateTime, SecondsFormat, Utc};
+use http::{HeaderName, HeaderValue, Method, header};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use crate::{
+    config::DeclaredUse,
+    model::signal::{Severity, SignalKind},
+};
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Spec {
+    request: RequestSpec,
+    #[serde(default)]
+    pub(super) pages: Pages,
+    /// Largest page in KiB of decoded text.
+    #[serde(default = "cap_kib")]
+    pub(super) cap_kib: usize,
+    #[serde(default = "timeout_seconds")]
+    pub(super) timeout_seconds: u64,
+    /// Of signals that do not say their own.
+    pub(super) kind: SignalKind,
+    pub(super) severity: Severity,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RequestSpec {
+    #[serde(default)]
+    method: Verb,
+    url: String,
+    #[serde(default)]
+    query: BTreeMap<String, String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// For POST: a JSON document, whose texts may hold placeholders.
+    #[serde(default)]
+    body: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+enum Verb {
+    #[default]
+    #[serde(rename = "GET")]
+    Get,
+    #[serde(rename = "POST")]
+    Post,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Pages {
+    #[default]
+    None,
+    /// The `Link` header names the next page; its arrays are joined.
+    Link,
+}
+
+fn cap_kib() -> usize {
+    4096
+}
+
+fn timeout_seconds() -> u64 {
+    20
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(super) body: Option<Bytes>,
+}
+
+impl Spec {
+    /// JSON with comments; every mistake is named.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let parsed = jsonc_parser::parse_to_ast(
+            text,
+            &jsonc_parser::CollectOptions::default(),
+            &jsonc_parser::ParseOptions::default(),
+        )
+        .map_err(|error| format!("the request file is not JSON: {error}"))?;
+        let value: serde_json::Value = parsed.value.map(Into::into).unwrap_or_default();
+        let spec: Self = serde_json::from_value(value).map_err(|error| format!("the request file: {error}"))?;
+        if spec.request.body.is_some() && spec.request.method == Verb::Get {
+            return Err("the request file has a body for a GET".to_owned());
+        }
+        Ok(spec)
+    }
+
+    pub(super) fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds.clamp(1, 300))
+    }
+
+    pub(super) fn prepare(
+        &self,
+        used: &DeclaredUse,
+        since: DateTime<Utc>,
+        now: DateTime<Utc>,
+    ) -> Result<Prepared, String> {
+        let fill = Fill { used, since, now };
+        let mut url = self.url(&fill)?;
+        for (name, template) in &self.request.query {
+            if let Some(value) = fill.text(template, Escape::No)? {
+                url.query_pairs_mut().append_pair(name, &value.text);
+            }
+        }
+        let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
+        for (name, template) in &self.request.headers {
+            let Some(value) = fill.text(template, Escape::No)? else {
+                continue;
+            };
+            let name: HeaderName = name.parse().map_err(|_| format!("{name:?} is not a header name"))?;
+            let mut line = HeaderValue::from_str(&value.text)
+                .map_err(|_| format!("the value of header {name} has a control character"))?;
+            line.set_sensitive(value.secret);
+            headers.push((name, line));
+        }
+        let body = match &self.request.body {
+            None => None,
+            Some(body) => {
+                headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json")));
+                Some(Bytes::from(fill.json(body)?.to_string()))
+            }
+        };
+        Ok(Prepared {
+            method: match self.request.method {
+                Verb::Get => Method::GET,
+                Verb::Post => Method::POST,
+            },
+            url,
+            headers,
+            body,
+        })
+    }
+
+    /// A placeholder at the very start is a base address of the owner's; any other one is a piece of a path.
+    fn url(&self, fill: &Fill<'_>) -> Result<Url, String> {
+        let template = &self.request.url;
+        let (base, rest) = match template.strip_prefix('{').and_then(|t| t.split_once('}')) {
+            Some((name, rest)) => (fill.value(name)?.to_owned(), rest),
+            None => (String::new(), template.as_str()),
+        };
+        let rest = fill
+            .text(rest, Escape::Path)?
+            .filter(|filled| !filled.secret)
+            .ok_or("a secret cannot stand in the address; use a header")?;
+        let text = format!("{}{}", base.trim_end_matches('/'), rest.text);
+        let url = Url::parse(&text).map_err(|error| format!("the address is not a URL: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("the address is neither http nor https".to_owned());
+        }
+        Ok(url)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    No,
+    Path,
+}
+
+struct Filled {
+    text: String,
+    secret: bool,
+}
+
+/// Values of the placeholders: `{name}`, `{secret:name}`, `{since}`, `{now}`; a `?` at the end makes one optional.
+struct Fill<'a> {
+    used: &'a DeclaredUse,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+}
+
+impl Fill<'_> {
+    fn value(&self, name: &str) -> Result<&str, String> {
+        self.used
+            .values
+            .get(name)
+            .map(String::as_str)
+            .ok_or_else(|| format!("the config gives no value for {name:?}; add it under \"values\""))
+    }
+
+    fn secret(&self, name: &str) -> Option<&SecretString> {
+        self.used.secrets.get(name)
+    }
+
+    /// None when an optional placeholder has no value: then the whole entry is left out.
+    fn text(&self, template: &str, escape: Escape) -> Result<Option<Filled>, String> {
+        let mut filled = Filled {
+            text: String::new(),
+            secret: false,
+        };
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, after) = after
+                .split_once('}')
+                .ok_or_else(|| format!("a placeholder in {template:?} has no end"))?;
+            let (name, optional) = match name.strip_suffix('?') {
+                Some(name) => (name, true),
+                None => (name, false),
+            };
+            filled.text.push_str(before);
+            rest = after;
+            let found = match name.strip_prefix("secret:") {
+                Some(secret) => {
+                    filled.secret = true;
+                    self.secret(secret)
+                        .map(|value| value.expose_secret().to_owned())
+                        .ok_or_else(|| {
+                            format!("the config gives no secret for {secret:?}; name its variable under \"secrets\"")
+                        })
+                }
+                None if name == "since" => Ok(rfc3339(self.since)),
+                None if name == "now" => Ok(rfc3339(self.now)),
+                None => self.value(name).map(str::to_owned),
+            };
+            match found {
+                Ok(value) if escape == Escape::Path => filled.text.push_str(&path_piece(&value)),
+                Ok(value) => filled.text.push_str(&value),
+                Err(_) if optional => return Ok(None),
+                Err(why) => return Err(why),
+            }
+        }
+        filled.text.push_str(rest);
+        Ok(Some(filled))
+    }
+
+    fn json(&self, value: &serde_json::Value) -> Result<serde_json::Value, String> {
+        use serde_json::Value;
+        Ok(match value {
+            Value::String(template) => match self.text(template, Escape::No)? {
+                Some(filled) => Value::String(filled.text),
+                None => Value::Null,
+            },
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.json(item)).collect::<Result<_, _>>()?),
+            Value::Object(fields) => {
+                let filled = fields.iter().map(|(key, item)| Ok((key.clone(), self.json(item)?)));
+                Value::Object(filled.collect::<Result<_, String>>()?)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        })
+    }
+}
+
+fn rfc3339(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// One piece of a path: nothing in it can start another piece, a query or a fragment.
+fn path_piece(value: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'~');
+    let dots = value.bytes().all(|byte| byte == b'.');
+    value
+        .bytes()
+        .map(|byte| {
+            if plain(byte) || (byte == b'.' && !dots) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: &str = r#"{ // comment
+        "request": { "url": "{url}/api/{project}/issues", "query": {"since": "{since}", "env": "{env?}"},
+                     "headers": {"Authorization": "Bearer {secret:token?}"} },
+        "pages": "link", "kind": "exception", "severity": "error" }"#;
+
+    fn used(values: &[(&str, &str)], secrets: &[(&str, &str)]) -> DeclaredUse {
+        let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
+        DeclaredUse {
+            collector: "x".to_owned(),
+            every: None,
+            values: values.iter().map(own).collect(),
+            secrets: secrets.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect(),
+        }
+    }
+
+    fn prepare(spec: &str, used: &DeclaredUse) -> Result<Prepared, String> {
+        let at = "2026-11-29T03:00:00Z".parse().unwrap();
+        Spec::parse(spec)?.prepare(used, at, at)
+    }
+
+    #[test]
+    fn placeholders_are_filled_where_they_stand() {
+        let values = [("url", "https://x.example/base/"), ("project", "a/../b?c")];
+        let ready = prepare(SPEC, &used(&values, &[("token", "fake-not-real")])).unwrap();
+        assert_eq!(
+            ready.url.as_str(),
+            "https://x.example/base/api/a%2F..%2Fb%3Fc/issues?since=2026-11-29T03%3A00%3A00.000Z"
+        );
+        let (_, token) = &ready.headers[1];
+        assert!(token.is_sensitive());
+        assert_eq!(token.to_str().unwrap(), "Bearer fake-not-real");
+        // Without the optional secret the header is left out.
+        assert_eq!(prepare(SPEC, &used(&values, &[])).unwrap().headers.len(), 1);
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        let check = |spec: &str, used: &DeclaredUse, part: &str| {
+            let why = prepare(spec, used).unwrap_err();
+            assert!(why.contains(part), "{why}");
+        };
+        let url = used(&[("url", "https://x.example"), ("project", "p")], &[]);
+        check(SPEC, &used(&[("url", "https://x.example")], &[]), "project");
+        check(SPEC, &used(&[], &[]), "url");
+        check(
+            SPEC,
+            &used(&[("url", "file:///etc"), ("project", "p")], &[]),
+            "neither http nor https",
+        );
+        check("{", &url, "not JSON");
+        check(r#"{"request":{"url":"{url}"},"kind":"alert"}"#, &url, "severity");
+        check(
+            r#"{"request":{"url":"{url}","verb":"GET"},"kind":"alert","severity":"error"}"#,
+            &url,
+            "verb",
+        );
+        check(
+            r#"{"request":{"url":"{url}/{secret:k}"},"kind":"alert","severity":"error"}"#,
+            &used(&[("url", "https://x.example")], &[("k", "v")]),
+            "secret",
+        );
+        check(
+            r#"{"request":{"url":"{url}","body":{}},"kind":"alert","severity":"error"}"#,
+            &url,
+            "body",
+        );
+        check(
+            r#"{"request":{"url":"{url}","headers":{"X-A":"{project}\n"}},"kind":"alert","severity":"error"}"#,
+            &url,
+            "control",
+        );
+    }
+
+    #[test]
+    fn a_body_takes_placeholders_in_its_texts_only() {
+        let spec = r#"{"request":{"method":"POST","url":"{url}","body":{"q":["{project}"],"n":1}},"kind":"alert","severity":"info"}"#;
+        let ready = prepare(spec, &used(&[("url", "https://x.example"), ("project", "a\"b")], &[])).unwrap();
+        assert_eq!(&ready.body.unwrap()[..], br#"{"n":1,"q":["a\"b"]}"#);
+    }
+}

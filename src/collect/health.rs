@@ -1,0 +1,295 @@
+//! Health probes: status, body rule, latency, certificate expiry, the release that serves and how much it served.
+//! A failing probe is sampled again within the tick, so that a service that wakes up is not an outage.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use futures_util::future::join_all;
+use http::{HeaderName, header};
+use serde_json::{Value, json};
+
+use super::{
+    context::{Blind, Piece, Place, Reached, Session},
+    health_rules::{Down, DownKind, Verdict, judge_failure, judge_status, way},
+    memory::Memory,
+};
+use crate::{
+    adapters::http::{HttpError, Request, Response, RetryPolicy, secret_value},
+    config::HealthProbe,
+    model::{
+        Sha,
+        signal::{OutcomeKind, Severity, Signal, SignalKind},
+    },
+    text::{json as strict, signature},
+};
+
+/// Health answers are small; a larger one is something else.
+const CAP: usize = 256 * 1024;
+/// A certificate is a warning from the smaller of this and a third of its lifetime on.
+const EXPIRY_DAYS: i64 = 21;
+/// Headers that say which proxy answered for a service that did not.
+const PROXY_HEADERS: [&str; 4] = ["server", "cf-ray", "x-vercel-id", "x-railway-request-id"];
+
+/// One probe's end result of this tick.
+struct Seen<'a> {
+    probe: &'a HealthProbe,
+    verdict: Verdict,
+    response: Option<Response>,
+    reached: Reached,
+    release: Option<Sha>,
+    served: Option<u64>,
+    /// Each sample in a few words.
+    samples: Vec<String>,
+}
+
+pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
+    let mut memory = Memory::recall(session, &place);
+    let now = session.ctx.now;
+    let due = place
+        .target
+        .health
+        .iter()
+        .filter(|probe| memory.due(&probe.name, probe.every, now));
+    let seen = join_all(due.map(|probe| look(session, probe))).await;
+    if seen.is_empty() {
+        return place.piece(OutcomeKind::Skipped);
+    }
+    let mut piece = place.piece(OutcomeKind::Ok);
+    for look in seen
+        .iter()
+        .filter(|look| look.probe.every.is_some() || look.probe.requests.is_some())
+    {
+        let new = memory.note(&look.probe.name, now, look.served);
+        piece.outcome.requests = new
+            .map(|new| new + piece.outcome.requests.unwrap_or(0))
+            .or(piece.outcome.requests);
+    }
+    piece.cursor = memory.write();
+    let mut blind = Vec::new();
+    for look in &seen {
+        match &look.verdict {
+            Verdict::Up => {}
+            Verdict::Down(down) => piece.signals.push(signal(session, &place, look, down)),
+            Verdict::Blind(why) => blind.push(Blind::new(
+                why.cause.clone(),
+                session.line(&format!("{}: {}", look.probe.name, why.detail), 300),
+            )),
+        }
+        if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
+            piece.signals.push(signal(session, &place, look, &down));
+        }
+        piece.outcome.release_sha = piece.outcome.release_sha.take().or_else(|| look.release.clone());
+    }
+    piece.settle(seen.len() - blind.len(), &blind);
+    piece.reached = seen.into_iter().map(|look| look.reached).collect();
+    piece
+}
+
+/// Samples a probe until it is up, at most three times.
+async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe) -> Seen<'a> {
+    let mut waits = session.ctx.resample.iter();
+    let mut samples = Vec::new();
+    loop {
+        let result = fetch(session, probe).await;
+        let failure = result.as_ref().err().map(|error| error.failure.clone());
+        let verdict = judge(session, probe, &result).await;
+        let again = match &verdict {
+            Verdict::Down(down) => {
+                samples.push(down.what.clone());
+                waits.next()
+            }
+            Verdict::Up | Verdict::Blind(_) => None,
+        };
+        if let Some(wait) = again {
+            tokio::time::sleep(*wait).await;
+            continue;
+        }
+        let reached = Reached {
+            host: probe.url.host_str().unwrap_or_default().to_owned(),
+            way: way(failure.as_ref()),
+        };
+        let mut seen = Seen {
+            probe,
+            verdict,
+            response: result.ok(),
+            reached,
+            release: None,
+            served: None,
+            samples,
+        };
+        facts(session, &mut seen).await;
+        return seen;
+    }
+}
+
+async fn fetch(session: &Session<'_>, probe: &HealthProbe) -> Result<Response, HttpError> {
+    let _permit = session.permit().await;
+    let mut request = Request::get(&probe.url);
+    request.deadline = probe.timeout;
+    request.cap = CAP;
+    request.retry = RetryPolicy::once();
+    request.headers = probe_headers(&probe.headers);
+    session.ctx.http.send(request).await
+}
+
+/// Names and values were checked when the config was loaded; what does not fit is left out.
+pub(super) fn probe_headers(headers: &[(String, secrecy::SecretString)]) -> Vec<(HeaderName, http::HeaderValue)> {
+    headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.parse().ok()?, secret_value("", value)?)))
+        .collect()
+}
+
+async fn judge(session: &Session<'_>, probe: &HealthProbe, result: &Result<Response, HttpError>) -> Verdict {
+    let response = match result {
+        Ok(response) => response,
+        Err(error) => return judge_failure(&error.failure),
+    };
+    if let Some(verdict) = judge_status(response.status, &probe.status) {
+        return verdict;
+    }
+    if let Some(program) = &probe.jq {
+        match body_rule(session, program, response).await {
+            Ok(true) => {}
+            Ok(false) => return Verdict::Down(Down::outage("body", "the answer does not say what the rule expects")),
+            Err(blind) => return Verdict::Blind(blind),
+        }
+    }
+    if let Some(text) = &probe.contains
+        && !contains(&response.body, text.as_bytes())
+    {
+        return Verdict::Down(Down::outage("body", "the answer lacks the expected text"));
+    }
+    if probe.max_latency.is_some_and(|most| response.elapsed > most) {
+        return Verdict::Down(Down::degraded("latency", "the answer is slower than allowed"));
+    }
+    Verdict::Up
+}
+
+/// True or false as the rule says; anything else cannot be read.
+async fn body_rule(session: &Session<'_>, program: &str, response: &Response) -> Result<bool, Blind> {
+    check_json(response)?;
+    match session.jq(program, false, &response.body).await.as_deref() {
+        Ok([Value::Bool(answer)]) => Ok(*answer),
+        Ok(_) => Err(Blind::new("jq", "the jq rule does not give one true or false")),
+        Err(why) => Err(Blind::new("jq", why.clone())),
+    }
+}
+
+/// JSON that two readers would read alike.
+pub(super) fn check_json(response: &Response) -> Result<(), Blind> {
+    let page = response
+        .header(header::CONTENT_TYPE.as_str())
+        .is_some_and(|kind| kind.starts_with("text/html"));
+    let fault = match strict::check(&response.body) {
+        Ok(_) => return Ok(()),
+        Err(_) if page => strict::JsonFault::Html,
+        Err(fault) => fault,
+    };
+    Err(Blind::new(fault.cause(), fault.to_string()))
+}
+
+fn contains(body: &[u8], text: &[u8]) -> bool {
+    text.is_empty() || body.windows(text.len()).any(|window| window == text)
+}
+
+/// The release and the request counter, where the probe has programs for them and the answer is JSON.
+async fn facts(session: &Session<'_>, seen: &mut Seen<'_>) {
+    let Some(response) = &seen.response else { return };
+    let wanted = [&seen.probe.release, &seen.probe.requests];
+    if wanted.iter().all(|program| program.is_none()) || matches!(seen.verdict, Verdict::Blind(_)) {
+        return;
+    }
+    let mut unread = None;
+    if let Err(blind) = check_json(response) {
+        unread = Some(blind);
+    } else {
+        if let Some(program) = &seen.probe.release {
+            match session.jq(program, false, &response.body).await.as_deref() {
+                Ok([Value::String(text)]) => seen.release = Sha::parse(text).ok(),
+                Ok([Value::Null]) => {}
+                _ => unread = Some(Blind::new("jq", "the release program does not give one text")),
+            }
+        }
+        if let Some(program) = &seen.probe.requests {
+            match session.jq(program, false, &response.body).await.as_deref() {
+                Ok([value]) => seen.served = value.as_u64(),
+                _ => unread = Some(Blind::new("jq", "the requests program does not give one number")),
+            }
+        }
+    }
+    // A service that is down may well answer without these; one that is up may not.
+    if let (Some(blind), Verdict::Up) = (unread, &seen.verdict) {
+        seen.verdict = Verdict::Blind(blind);
+    }
+}
+
+/// A certificate that runs out soon, seen from its own lifetime.
+fn expiry(response: &Response, now: DateTime<Utc>) -> Option<Down> {
+    let (from, to) = (response.not_before?, response.not_after?);
+    let warn = TimeDelta::days(EXPIRY_DAYS).min((to - from) / 3);
+    let left = to - now;
+    if left > warn {
+        return None;
+    }
+    let what = format!("the certificate expires on {}", to.format("%Y-%m-%d %H:%M UTC"));
+    Some(if left <= warn / 3 {
+        Down {
+            class: "tls-expires-soon".to_owned(),
+            what,
+            kind: DownKind::Outage,
+        }
+    } else {
+        Down::degraded("tls-expiry", what)
+    })
+}
+
+fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down) -> Signal {
+    let probe = look.probe;
+    let mut evidence = json!({
+        "probe": probe.name,
+        "class": down.class,
+        "samples": look.samples,
+    });
+    if let Some(response) = &look.response {
+        evidence["status"] = response.status.as_u16().into();
+        evidence["ms"] = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX).into();
+        for name in PROXY_HEADERS {
+            if let Some(value) = response.header(name) {
+                evidence[name] = session.line(value, 120).into();
+            }
+        }
+    }
+    let mut shown = probe.url.clone();
+    shown.set_query(None);
+    let url = session.line(shown.as_str(), 300);
+    Signal {
+        source: place.collector.to_owned(),
+        repo: place.repo.slot.clone(),
+        target: place.name.to_owned(),
+        kind: SignalKind::Health,
+        severity: match down.kind {
+            DownKind::Outage if down.class.starts_with("tls-expires") => Severity::Error,
+            DownKind::Outage => Severity::Critical,
+            DownKind::Degraded => Severity::Warning,
+        },
+        title: session.line(&format!("{}: {}", probe.name, down.what), 200),
+        message: session.line(&format!("GET {url}: {}", down.what), 500),
+        signature: probe_signature(place, &probe.name, &down.class),
+        count: 1,
+        first_seen: session.ctx.now,
+        last_seen: session.ctx.now,
+        release_sha: look.release.clone(),
+        url: Some(url),
+        culprit: None,
+        evidence,
+    }
+}
+
+/// Identity of a failing probe: which one, and in which way. Two repos may name a probe alike.
+pub(super) fn probe_signature(place: &Place<'_>, probe: &str, class: &str) -> crate::model::Signature {
+    let text = format!("probe:{}:{}:{probe}:{class}", place.repo.slot, place.name);
+    signature(&text).signature
+}
+
+#[cfg(test)]
+#[path = "health_tests.rs"]
+mod tests;

@@ -1,0 +1,143 @@
+//! Whether a failure in a test is the incident's own error: a crash has no other red than the crash itself.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::is_bad;
+use crate::{
+    model::{Signature, evidence::TestResult},
+    text::signature,
+};
+
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:Uncaught |Unhandled |Caused by: )?((?:\w+(?:\.|::))*\w*(?:Error|Exception)\w*)(?: \[\w+\])?(?:: (.*))?$",
+    )
+    .expect("a constant pattern")
+});
+static TRACED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$").expect("a constant pattern"));
+
+/// What is known of the incident that the fix is for.
+#[derive(Debug, Clone)]
+pub struct IncidentFacts {
+    pub signature: Signature,
+    /// Type and message of its exception, where the source tells them.
+    pub exception: Option<(String, String)>,
+    pub title: String,
+}
+
+impl IncidentFacts {
+    /// The facts of a signal: its exception is read from the message, or else from the title.
+    pub fn of(signature: Signature, title: &str, message: &str) -> Self {
+        Self {
+            signature,
+            exception: exception_in(message).or_else(|| exception_in(title)),
+            title: title.to_owned(),
+        }
+    }
+}
+
+/// Type and message of the exception that a text reports, as its language prints it.
+fn exception_in(text: &str) -> Option<(String, String)> {
+    let pair = |found: regex::Captures<'_>| {
+        let said = found.get(2).map_or("", |said| said.as_str().trim());
+        (found[1].to_owned(), said.to_owned())
+    };
+    // Python prints the error below its traceback; of a chain the last one left the program.
+    if let Some((_, tail)) = text.rsplit_once("Traceback (most recent call last)") {
+        let lines = tail
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with(char::is_whitespace));
+        return lines
+            .filter_map(|line| TRACED.captures(line.trim_end()))
+            .map(pair)
+            .next();
+    }
+    // Rust names the place first and says the message on the next lines.
+    if let Some((_, tail)) = text.split_once(" panicked at ") {
+        let said: Vec<&str> = tail
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.starts_with("note: ") && *line != "stack backtrace:")
+            .collect();
+        return Some(("panic".to_owned(), said.join("\n").trim().to_owned()));
+    }
+    text.lines().find_map(|line| NAMED.captures(line.trim()).map(pair))
+}
+
+/// Whether a result shows the incident's own error, raised inside the test. Set-up errors and deadlines never do.
+pub(super) fn is_incident(result: &TestResult, incident: &IncidentFacts) -> bool {
+    if !is_bad(result) || !result.inside {
+        return false;
+    }
+    let texts = [&result.trace, &result.message];
+    let signed = texts.into_iter().filter(|text| !text.is_empty());
+    if signed
+        .into_iter()
+        .any(|text| signature(text).signature == incident.signature)
+    {
+        return true;
+    }
+    let template = |text: &str| signature(text).template;
+    let message = result
+        .message
+        .strip_prefix(result.kind.as_str())
+        .unwrap_or(&result.message);
+    let message = message.trim_start_matches(':').trim();
+    match &incident.exception {
+        Some((kind, said)) => short(kind) == short(&result.kind) && template(said.trim()) == template(message),
+        None => {
+            !result.kind.is_empty()
+                && template(incident.title.trim()) == template(&format!("{}: {message}", short(&result.kind)))
+        }
+    }
+}
+
+/// `shop.errors.NoCoupon` and `NoCoupon` are the same type: sources differ in how much they write.
+fn short(kind: &str) -> &str {
+    kind.rsplit(['.', ':']).next().unwrap_or(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exceptions_are_read_as_languages_print_them() {
+        let cases = [
+            (
+                "ZeroDivisionError: division by zero",
+                "ZeroDivisionError",
+                "division by zero",
+            ),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    x: int = g()\nKeyError: 'id'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"a.py\", line 9, in h\n    f()\nshop.errors.NoCoupon: order 7\n",
+                "shop.errors.NoCoupon",
+                "order 7",
+            ),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\nKeyboardInterrupt",
+                "KeyboardInterrupt",
+                "",
+            ),
+            (
+                "Uncaught TypeError: x is not a function\n    at f (/srv/a.js:1:2)",
+                "TypeError",
+                "x is not a function",
+            ),
+            ("AssertionError [ERR_ASSERTION]: no", "AssertionError", "no"),
+            (
+                "thread 'main' (7) panicked at src/lib.rs:5:17:\nindex out of bounds\nnote: run with",
+                "panic",
+                "index out of bounds",
+            ),
+        ];
+        for (text, kind, said) in cases {
+            assert_eq!(exception_in(text), Some((kind.to_owned(), said.to_owned())), "{text}");
+        }
+        assert_eq!(exception_in("GET /orders answers 500"), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! The world's own children: git, python, the tests that CI runs. Each is started here, in a process group of its own,
+//! and ended by its id. The product's children are never touched.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::adapters::clock::instant;
+
+/// Children that outlive the call that started them.
+#[derive(Debug)]
+pub struct Children {
+    home: PathBuf,
+    running: Mutex<Vec<(String, Child)>>,
+    closing: AtomicBool,
+}
+
+impl Children {
+    /// `home` is the `HOME` that every child sees.
+    pub fn new(home: PathBuf) -> Self {
+        Self {
+            home,
+            running: Mutex::new(Vec::new()),
+            closing: AtomicBool::new(false),
+        }
+    }
+
+    /// A command with nothing of the caller's environment but the search path.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where the world starts a program; it needs the search path to find git and python3"
+    )]
+    pub fn command(&self, program: &str, dir: &Path) -> Command {
+        use std::os::unix::process::CommandExt;
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .current_dir(dir)
+            .stdin(Stdio::null())
+            .process_group(0);
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    /// Runs to the end with `input` on stdin and gives back all output.
+    pub fn output(&self, mut command: Command, input: &[u8]) -> Result<Output> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("start {name}"))?;
+        let mut stdin = child.stdin.take().context("stdin is piped")?;
+        thread::scope(|scope| {
+            // A program may end before it has read everything; what it says then counts, not the broken pipe.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            child.wait_with_output()
+        })
+        .with_context(|| format!("wait for {name}"))
+    }
+
+    /// Runs to the end or to the deadline, with stdout and stderr in one file; gives back whether it ended with 0.
+    pub fn logged(&self, mut command: Command, log: &Path, deadline: Duration) -> Result<bool> {
+        let out = File::create(log).with_context(|| format!("create {}", log.display()))?;
+        command.stdout(out.try_clone()?).stderr(out);
+        let mut child = command.spawn().context("start a CI job")?;
+        let started = instant();
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status.success());
+            }
+            if started.elapsed() > deadline || self.is_closing() {
+                end(&mut child);
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Starts a server and waits for the first line it prints.
+    pub fn serve(&self, name: &str, mut command: Command) -> Result<String> {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("start {name}"))?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line)?;
+        }
+        if line.trim().is_empty() {
+            let mut said = String::new();
+            end(&mut child);
+            if let Some(mut stderr) = child.stderr.take() {
+                stderr.read_to_string(&mut said)?;
+            }
+            bail!("{name} did not start: {said}");
+        }
+        self.lock().push((name.to_owned(), child));
+        Ok(line.trim().to_owned())
+    }
+
+    /// Ends one server by name.
+    pub fn end(&self, name: &str) {
+        let mut running = self.lock();
+        for (_, child) in running.iter_mut().filter(|(n, _)| n == name) {
+            end(child);
+        }
+        running.retain(|(n, _)| n != name);
+    }
+
+    /// From now on nothing is waited for: a CI job that runs is ended, one that waits is not begun.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::SeqCst)
+    }
+
+    pub fn end_all(&self) {
+        for (_, mut child) in self.lock().drain(..) {
+            end(&mut child);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Child)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+/// The child was made leader of its group, so the group's id is its own.
+fn end(child: &mut Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Already gone is as good.
+        let _gone = kill_process_group(group, Signal::KILL);
+    }
+    let _reaped = child.wait();
+}
+
+/// Processes that still work inside `root`: what somebody started there and nobody ended. Linux only; elsewhere empty.
+pub fn strays(root: &Path) -> Vec<String> {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let own = std::process::id().to_string();
+    let mut found: Vec<String> = processes
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+        .filter(|entry| *entry.file_name() != *own)
+        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(root)))
+        .map(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            format!("{} {}", entry.file_name().to_string_lossy(), line.trim())
+        })
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,124 @@
+//! CI: one worker thread that runs each job's commands for real in a checkout of the pushed commit. What a reader of
+//! the forge sees of it, and when, is decided by the job's stages.
+
+use std::{path::PathBuf, sync::mpsc::Receiver, time::Duration};
+
+use anyhow::{Context, Result};
+
+use super::{forge::Job, town::Town};
+
+/// What CI runs for one required check.
+#[derive(Debug, Clone)]
+pub struct CiJob {
+    pub name: String,
+    /// Commands in order; the first that fails ends the job.
+    pub commands: Vec<Vec<String>>,
+}
+
+/// How CI behaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Runs for real; queued, in progress and completed each stay until one read has shown them.
+    Held,
+    /// Runs for real; a reader sees whatever is true at the moment.
+    Free,
+    /// Runs nothing and is green at once: for stories about something else.
+    Assumed,
+}
+
+#[derive(Debug)]
+pub struct Task {
+    pub job: u64,
+    pub sha: String,
+    pub name: String,
+}
+
+/// Works until the world ends the queue.
+pub fn work(town: &Town, queue: &Receiver<Task>) {
+    while let Ok(task) = queue.recv() {
+        if town.children.is_closing() {
+            return;
+        }
+        let log = town.root.join("ci").join(format!("{}.log", task.job));
+        let green = run(town, &task, &log).unwrap_or_else(|error| {
+            town.log
+                .error(town.clock.now(), "ci", format!("job {}: {error:#}", task.name));
+            false
+        });
+        let now = town.clock.now();
+        let verdict = if green { "success" } else { "failure" };
+        town.log
+            .add(now, "ci", format!("{} at {}: {verdict}", task.name, &task.sha[..7]));
+        let mut model = town.forge.model();
+        if let Some(job) = model.jobs.iter_mut().find(|j| j.id == task.job) {
+            job.conclusion = Some(verdict.to_owned());
+            job.log = Some(log);
+            if !job.held {
+                job.step(now);
+            }
+        }
+    }
+}
+
+fn run(town: &Town, task: &Task, log: &PathBuf) -> Result<bool> {
+    let job = town
+        .options
+        .ci
+        .iter()
+        .find(|j| j.name == task.name)
+        .context("the check has a job")?;
+    let dir = town.root.join("ci").join(task.job.to_string());
+    town.forge.repo.checkout(&task.sha, &dir)?;
+    let mut green = true;
+    let mut output = Vec::new();
+    for argv in &job.commands {
+        let (program, args) = argv.split_first().context("a command has a program")?;
+        let mut command = town.children.command(program, &dir);
+        command.args(args).env("CI", "true");
+        green = town.children.logged(command, log, Duration::from_mins(5))?;
+        output.extend(std::fs::read(log)?);
+        if !green {
+            break;
+        }
+    }
+    std::fs::write(log, output)?;
+    std::fs::remove_dir_all(&dir)?;
+    Ok(green)
+}
+
+/// Jobs that a push of `sha` queues.
+pub fn queue(town: &Town, model: &mut super::forge::Model, branch: &str, sha: &str, first: bool) {
+    let now = town.clock.now();
+    let run = model.next_id();
+    let assumed = town.options.pace == Pace::Assumed || first;
+    for ci in &town.options.ci {
+        let mut job = Job {
+            id: model.next_id(),
+            run,
+            name: ci.name.clone(),
+            sha: sha.to_owned(),
+            branch: branch.to_owned(),
+            stage: super::forge::Stage::Queued,
+            conclusion: assumed.then(|| "success".to_owned()),
+            log: None,
+            held: town.options.pace == Pace::Held && !first,
+            shown: false,
+            created: now,
+            started: None,
+            completed: None,
+        };
+        if assumed {
+            job.step(now);
+        } else {
+            if !job.held {
+                job.step(now);
+            }
+            town.queue_ci(Task {
+                job: job.id,
+                sha: sha.to_owned(),
+                name: ci.name.clone(),
+            });
+        }
+        model.jobs.push(job);
+    }
+}

@@ -1,0 +1,96 @@
+//! Workflow runs, their jobs and logs: the same jobs that stand as check runs, seen from the other side.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{
+    Desk,
+    model::{Job, Model, Stage},
+    refuse,
+};
+use crate::demo::serve::Reply;
+
+pub(super) fn runs(desk: &mut Desk<'_>) -> Result<Reply> {
+    let (branch, sha, status) = (
+        desk.call.param("branch"),
+        desk.call.param("head_sha"),
+        desk.call.param("status"),
+    );
+    let wanted =
+        |job: &Job| branch.as_ref().is_none_or(|b| *b == job.branch) && sha.as_ref().is_none_or(|s| *s == job.sha);
+    let now = desk.town.clock.now();
+    desk.model.show_jobs(now, wanted);
+    let mut by_run: BTreeMap<u64, Vec<&Job>> = BTreeMap::new();
+    for job in desk.model.jobs.iter().filter(|j| wanted(j)) {
+        by_run.entry(job.run).or_default().push(job);
+    }
+    let shapes = desk.shapes();
+    let found: Vec<Value> = by_run
+        .into_values()
+        .rev()
+        .map(|jobs| shapes.run(&jobs))
+        .filter(|run| {
+            status
+                .as_ref()
+                .is_none_or(|s| run["status"] == **s || run["conclusion"] == **s)
+        })
+        .collect();
+    Ok(desk.page(&found, Some("workflow_runs")))
+}
+
+pub(super) fn jobs(desk: &mut Desk<'_>) -> Result<Reply> {
+    let run = desk.number("run_id");
+    if !desk.model.jobs.iter().any(|j| j.run == run) {
+        return Ok(refuse(404, "Not Found"));
+    }
+    let now = desk.town.clock.now();
+    desk.model.show_jobs(now, |job| job.run == run);
+    let shapes = desk.shapes();
+    let found: Vec<Value> = desk
+        .model
+        .jobs
+        .iter()
+        .filter(|j| j.run == run)
+        .map(|j| shapes.job(j))
+        .collect();
+    Ok(desk.page(&found, Some("jobs")))
+}
+
+/// A redirect to where logs are kept, which wants no token.
+pub(super) fn log(desk: &mut Desk<'_>) -> Result<Reply> {
+    let id = desk.number("job_id");
+    let done = desk
+        .model
+        .jobs
+        .iter()
+        .any(|j| j.id == id && j.stage == Stage::Completed);
+    if !done {
+        return Ok(refuse(404, "Not Found"));
+    }
+    let base = desk.forge.api.trim_end_matches('/');
+    Ok(Reply::empty(302).with("location", format!("{base}/storage/logs/{id}")))
+}
+
+/// The text of a finished job's log, each line with its time, as the host keeps it.
+pub(super) fn stored_log(model: &Model, id: &str) -> Reply {
+    let Some(job) = model.jobs.iter().find(|j| j.id.to_string() == id) else {
+        return Reply::text(404, "no such log");
+    };
+    let Some(raw) = job.log.as_ref().and_then(|path| std::fs::read(path).ok()) else {
+        return Reply::text(410, "the log is gone");
+    };
+    let at = job.started.unwrap_or(job.created).format("%Y-%m-%dT%H:%M:%S%.6f0Z");
+    let mut text = format!("\u{feff}{at} ##[group]Run {}\n{at} ##[endgroup]\n", job.name);
+    for line in String::from_utf8_lossy(&raw).lines() {
+        text.extend([at.to_string().as_str(), " ", line, "\n"]);
+    }
+    if job.conclusion.as_deref() != Some("success") {
+        text.extend([
+            at.to_string().as_str(),
+            " ##[error]Process completed with exit code 1.\n",
+        ]);
+    }
+    Reply::text(200, text)
+}

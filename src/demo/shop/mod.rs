@@ -1,0 +1,85 @@
+//! The sample app: a small shop in Python with a real bug that its tests do not see, the two recorded patches for it,
+//! and its customers.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{client, town::Town};
+
+/// Path and content; `None` deletes.
+pub type NewFile = (String, Option<Vec<u8>>);
+
+macro_rules! files {
+    ($folder:literal: $($path:literal),+ $(,)?) => {
+        vec![$(($path.to_owned(), Some(include_bytes!(concat!($folder, "/", $path)).to_vec()))),+]
+    };
+}
+
+/// What a person called the change that brought the bug.
+pub const BUG_TITLE: &str = "show the average discount";
+
+/// Runs the shop's tests, as CI and the product do it.
+pub const TEST: &str = "python3 -m unittest discover -s tests -v";
+
+/// Version 3.1.0, healthy.
+pub fn base() -> Vec<NewFile> {
+    let mut files = files!("base":
+        "README.md", "shop/__init__.py", "shop/__main__.py", "shop/money.py", "shop/orders.py", "shop/discount.py",
+        "shop/report.py", "shop/views.py", "tests/__init__.py", "tests/test_money.py", "tests/test_orders.py",
+        "tests/test_discount.py", "tests/test_views.py",
+    );
+    files.push((".gitignore".to_owned(), Some(include_bytes!("base/gitignore").to_vec())));
+    files
+}
+
+/// Version 3.2.0: an order without items divides by zero. All tests still pass.
+pub fn bug() -> Vec<NewFile> {
+    files!("bug": "shop/__init__.py", "shop/discount.py", "shop/views.py", "tests/test_discount.py")
+}
+
+/// A fix that also weakens an existing test.
+pub fn weak() -> Vec<NewFile> {
+    files!("weak": "shop/discount.py", "tests/test_discount.py")
+}
+
+/// A fix with a test that fails without it.
+pub fn honest() -> Vec<NewFile> {
+    files!("honest": "shop/discount.py", "tests/test_order_without_items.py")
+}
+
+/// The same repair as a person would land it.
+pub fn fix() -> Vec<NewFile> {
+    honest()
+}
+
+/// What customers ask for, again and again in this order: one request in twelve is for an order without items.
+const PATHS: [&str; 12] = [
+    "/orders/1",
+    "/orders/2",
+    "/orders/3",
+    "/orders/5",
+    "/orders/2",
+    "/orders/4",
+    "/orders/1",
+    "/orders/3",
+    "/orders/5",
+    "/orders/1",
+    "/orders/2",
+    "/orders/3",
+];
+
+/// Sends real requests to the app, spread evenly over `span` of the world's time.
+pub(super) fn traffic(town: &Town, requests: u32, span: Duration) -> Result<()> {
+    let (_, before) = town.tracker.totals();
+    let step = span.checked_div(requests.max(1)).unwrap_or_default();
+    for n in 0..usize::try_from(requests)? {
+        town.clock.advance(step);
+        let path = PATHS[(before + n) % PATHS.len()];
+        client::get(&town.app_url, path)?;
+        town.tracker.request(town.clock.now());
+    }
+    town.log
+        .add(town.clock.now(), "traffic", format!("{requests} requests"));
+    Ok(())
+}

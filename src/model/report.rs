@@ -1,0 +1,103 @@
+//! What happened in one process, and the states a message can be about. Plain data.
+
+use serde::{Deserialize, Serialize};
+
+use super::{IncidentId, Slot};
+
+/// The states a message can be about: at most one message each, a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    Inventory,
+    NeedsYou,
+    DraftReady,
+    Merged,
+    Resolved,
+    Unconfirmed,
+    TakenBack,
+    Declined,
+    Budget,
+    Blind,
+    SeeingAgain,
+    GateFault,
+    Frozen,
+}
+
+impl Status {
+    pub const ALL: [Self; 13] = [
+        Self::Inventory,
+        Self::NeedsYou,
+        Self::DraftReady,
+        Self::Merged,
+        Self::Resolved,
+        Self::Unconfirmed,
+        Self::TakenBack,
+        Self::Declined,
+        Self::Budget,
+        Self::Blind,
+        Self::SeeingAgain,
+        Self::GateFault,
+        Self::Frozen,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Inventory => "inventory",
+            Self::NeedsYou => "needs-you",
+            Self::DraftReady => "draft-ready",
+            Self::Merged => "merged",
+            Self::Resolved => "resolved",
+            Self::Unconfirmed => "unconfirmed",
+            Self::TakenBack => "taken-back",
+            Self::Declined => "declined",
+            Self::Budget => "budget",
+            Self::Blind => "blind",
+            Self::SeeingAgain => "seeing-again",
+            Self::GateFault => "gate-fault",
+            Self::Frozen => "frozen",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// One line of the story.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Event {
+    /// Milliseconds since this process started.
+    pub ms: u64,
+    pub incident: Option<IncidentId>,
+    /// Stable word: `collected`, `gate`, `triage`, `attempt`, `guards`, `proof`, `push`, `pull`, `audit`, `merge` …
+    pub what: String,
+    /// Sentences, redacted, one a line.
+    pub lines: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    pub events: Vec<Event>,
+    /// Sources that could not be read, with their cause.
+    pub blind: Vec<String>,
+    pub gate_fault: Option<String>,
+    /// Incidents that became a person's, or were taken back, in this process.
+    pub to_person: Vec<IncidentId>,
+    /// Incidents whose work stopped for budget in this process.
+    pub out_of_budget: Vec<IncidentId>,
+    pub models_called: u32,
+    pub signals: u64,
+    pub sources: u64,
+    pub collect_ms: u64,
+    /// Another process holds the tick lock; what it says of itself.
+    pub busy: Option<String>,
+    pub waiting: Vec<Waiting>,
+}
+
+/// An incident that waits, and for whom.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Waiting {
+    pub incident: IncidentId,
+    pub repo: Slot,
+    pub why: String,
+}

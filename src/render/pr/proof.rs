@@ -1,0 +1,108 @@
+//! The table of what the harness computed, and what it does not show.
+
+use super::{
+    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, place, some_spans, span, words,
+};
+use std::fmt::Write as _;
+
+pub(super) fn add(page: &mut Page, pr: &PrWords<'_>, proof: &Proof) {
+    page.add(table(pr, proof));
+    page.add(findings(pr));
+    page.add(not_proven(proof));
+    if !proof.commands.is_empty() {
+        page.add(format!("To repeat it: {}.", some_spans(proof.commands.iter())));
+    }
+}
+
+fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
+    let mut table = format!(
+        "| proof, computed by tick at {} on base {} | without the fix | with the fix |\n|---|---|---|\n",
+        span(proof.head.short()),
+        span(proof.base.short())
+    );
+    let (without, with) = match &proof.grade {
+        ProofGrade::Proven => (
+            "**fails** by assertion".to_owned(),
+            format!("**passes**, {0} of {0}", proof.green_runs),
+        ),
+        ProofGrade::Unproven(why) => ("not computed".to_owned(), words(why)),
+        ProofGrade::NotRed(why) => (words(why), "–".to_owned()),
+        ProofGrade::NotGreen(why) => ("–".to_owned(), words(why)),
+    };
+    let test = if proof.witness_ids.is_empty() {
+        "a test that shows the failure: none".to_owned()
+    } else {
+        format!("test {}", some_spans(proof.witness_ids.iter()))
+    };
+    let _ = writeln!(table, "| {test} | {without} | {with} |");
+    let _ = writeln!(
+        table,
+        "| all tests | {} | {} |",
+        counts(proof.base_counts),
+        counts(proof.head_counts)
+    );
+    let _ = writeln!(table, "| guards (size, tests, paths, secrets) | – | {} |", guards(pr));
+    let _ = write!(table, "{}", audit(pr));
+    table
+}
+
+fn guards(pr: &PrWords<'_>) -> String {
+    let verdict = match pr.change.verdict {
+        GuardVerdict::Accept => "accept",
+        GuardVerdict::NeedsHuman => "needs a person",
+        GuardVerdict::Reject => "reject",
+    };
+    match pr.change.findings.len() {
+        1 => format!("{verdict}, 1 finding"),
+        n => format!("{verdict}, {n} findings"),
+    }
+}
+
+fn audit(pr: &PrWords<'_>) -> String {
+    let Some(Audit { verdict, agent, .. }) = pr.audit else {
+        return "| audit | – | not yet |".to_owned();
+    };
+    let verdict = match verdict {
+        AuditVerdict::Approve => "approve",
+        AuditVerdict::Revise => "asks for a revision",
+        AuditVerdict::Reject => "reject",
+    };
+    format!(
+        "| audit by {}; the author was {} | – | {verdict} |",
+        span(agent),
+        span(pr.author)
+    )
+}
+
+fn counts(counts: Counts) -> String {
+    let mut text = format!("{} pass", counts.pass);
+    for (n, word) in [(counts.fail, "fail"), (counts.error, "error"), (counts.skip, "skipped")] {
+        if n > 0 {
+            let _ = write!(text, ", {n} {word}");
+        }
+    }
+    text
+}
+
+fn findings(pr: &PrWords<'_>) -> String {
+    let found = &pr.change.findings;
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("**What the guards saw.**\n");
+    for finding in found.iter().take(LISTED) {
+        let _ = write!(text, "\n- {}: {}", place(Some(finding)), words(&finding.why));
+    }
+    if found.len() > LISTED {
+        let _ = write!(text, "\n- and {} more", found.len() - LISTED);
+    }
+    text
+}
+
+fn not_proven(proof: &Proof) -> String {
+    if proof.not_proven.is_empty() {
+        return "**Not proven.** Anything beyond these tests.".to_owned();
+    }
+    let sentences: Vec<String> = proof.not_proven.iter().take(LISTED).map(|s| words(s)).collect();
+    format!("**Not proven.** {}", sentences.join(" "))
+}

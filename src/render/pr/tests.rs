@@ -1,0 +1,577 @@
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::*;
+use crate::{model::evidence::Witness, text::Redactor};
+
+fn sha(digit: char) -> Sha {
+    Sha::parse(&digit.to_string().repeat(40)).unwrap()
+}
+
+/// Owned parts of a page, so that a test changes one of them, or fills all with one hostile text.
+struct Parts {
+    incident: IncidentId,
+    head: Sha,
+    base: Sha,
+    culprit: Culprit,
+    error: String,
+    place: String,
+    samples: Vec<Untrusted>,
+    change: GuardReport,
+    proof: Proof,
+    audit: Audit,
+    author: String,
+    said: Untrusted,
+    finding: Finding,
+    why: String,
+    asks: Vec<String>,
+    ignored: Vec<String>,
+}
+
+fn raw(text: &str) -> Untrusted {
+    Untrusted::new(text, &Redactor::default())
+}
+
+fn parts() -> Parts {
+    let finding = Finding {
+        rule: "fixer-touched-tests".to_owned(),
+        verdict: GuardVerdict::Reject,
+        path: "tests/test_discount.py".to_owned(),
+        line: Some(22),
+        was: "assert total(order) == 0".to_owned(),
+        is: "assert total(order) is not None".to_owned(),
+        why: "a test line was changed".to_owned(),
+    };
+    Parts {
+        incident: IncidentId::parse("c4d81e6fc4d81e6f-1").unwrap(),
+        head: sha('5'),
+        base: sha('9'),
+        culprit: Culprit {
+            file: "shop/discount.py".to_owned(),
+            line: Some(14),
+            function: Some("average_discount".to_owned()),
+        },
+        error: "ZeroDivisionError".to_owned(),
+        place: "GET /orders/{id}".to_owned(),
+        samples: vec![raw("Traceback\nZeroDivisionError: division by zero")],
+        change: GuardReport {
+            verdict: GuardVerdict::Accept,
+            findings: Vec::new(),
+            paths: vec!["shop/discount.py".to_owned(), "tests/test_empty.py".to_owned()],
+            added: 14,
+            removed: 1,
+        },
+        proof: Proof {
+            base: sha('9'),
+            head: sha('5'),
+            grade: ProofGrade::Proven,
+            witness: Witness::B,
+            witness_ids: vec!["tests.test_empty.T.test_order_without_items".to_owned()],
+            red: "AssertionError: 500 != 200".to_owned(),
+            green_runs: 3,
+            base_counts: Counts {
+                pass: 30,
+                ..Counts::default()
+            },
+            head_counts: Counts {
+                pass: 31,
+                skip: 1,
+                ..Counts::default()
+            },
+            commands: vec!["python3 -m unittest".to_owned()],
+            not_proven: vec!["Whether stored orders are right.".to_owned()],
+            sandbox: "sandboxed".to_owned(),
+            digest: String::new(),
+        },
+        audit: Audit {
+            verdict: AuditVerdict::Approve,
+            head: sha('5'),
+            agent: "codex".to_owned(),
+            reasons: vec!["small and to the point".to_owned()],
+            sandbox: "sandboxed".to_owned(),
+        },
+        author: "claude".to_owned(),
+        said: raw("The average of nothing was taken."),
+        finding,
+        why: "the patch changes an existing test".to_owned(),
+        asks: Vec::new(),
+        ignored: Vec::new(),
+    }
+}
+
+fn with<R>(p: &Parts, readers: Readers, next: Next<'_>, proven: bool, use_it: impl FnOnce(&PrWords<'_>) -> R) -> R {
+    let tried = [Tried {
+        n: 1,
+        why: &p.why,
+        finding: Some(&p.finding),
+    }];
+    use_it(&PrWords {
+        readers,
+        next,
+        incident: &p.incident,
+        head: &p.head,
+        base: &p.base,
+        broke: Broke {
+            error: Some(&p.error),
+            culprit: Some(&p.culprit),
+            place: Some(&p.place),
+            count: 1437,
+            requests: Some(20_104),
+            since: "2026-11-29T02:43:07Z".parse().unwrap(),
+            until: "2026-11-29T03:00:00Z".parse().unwrap(),
+            release: Some(&p.base),
+            samples: &p.samples,
+        },
+        change: &p.change,
+        proof: proven.then_some(&p.proof),
+        audit: proven.then_some(&p.audit),
+        author: &p.author,
+        said: Some(&p.said),
+        tried: &tried,
+        attempt: 2,
+        attempts: 2,
+        usd: Some(0.734),
+        asks: &p.asks,
+        ignored_checks: &p.ignored,
+    })
+}
+
+const MERGES: Next<'static> = Next::Merges {
+    watch: Duration::from_hours(1),
+};
+const ASKS: Next<'static> = Next::NeedsPerson {
+    why: "it touches a sensitive path",
+    question: "Is an empty order allowed at all?",
+};
+
+#[test]
+fn an_active_body() {
+    let body = with(&parts(), Readers::Team, MERGES, true, pr_body);
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this changes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
+    |---|---|---|
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | all tests | 30 pass | 31 pass, 1 skipped |
+    | guards (size, tests, paths, secrets) | – | accept, 0 findings |
+    | audit by `codex`; the author was `claude` | – | approve |
+
+    **Not proven.** Whether stored orders are right.
+
+    To repeat it: `python3 -m unittest`.
+
+    **Tried before.**
+
+    - attempt 1: the patch changes an existing test, `fixer-touched-tests` `tests/test_discount.py:22`
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>Message of the red run</summary>
+
+    ```text
+    AssertionError: 500 != 200
+    ```
+
+    </details>
+
+    <details><summary>What the auditor said (not evidence)</summary>
+
+    ```text
+    small and to the point
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **What happens next.** When the checks are green, tick squash-merges exactly `5555555`, watches the release for at least an hour, and takes it back if errors rise.
+    To stop it, close this pull request, push to the branch, or add the label `tick:stop`. Closing is a no: this cause gets no second pull request until `tick retry c4d81e6fc4d81e6f-1`.
+
+    Tests and agent ran sandboxed.
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
+}
+
+#[test]
+fn a_body_that_needs_a_person() {
+    let mut p = parts();
+    p.change.verdict = GuardVerdict::NeedsHuman;
+    p.change.findings = vec![Finding {
+        rule: "sensitive-path".to_owned(),
+        verdict: GuardVerdict::NeedsHuman,
+        path: "shop/payments/refund.py".to_owned(),
+        line: None,
+        was: String::new(),
+        is: String::new(),
+        why: "listed as sensitive".to_owned(),
+    }];
+    let body = with(&p, Readers::Team, ASKS, true, pr_body);
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **Needs you: it touches a sensitive path.**
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this proposes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
+    |---|---|---|
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | all tests | 30 pass | 31 pass, 1 skipped |
+    | guards (size, tests, paths, secrets) | – | needs a person, 1 finding |
+    | audit by `codex`; the author was `claude` | – | approve |
+
+    **What the guards saw.**
+
+    - `sensitive-path` `shop/payments/refund.py`: listed as sensitive
+
+    **Not proven.** Whether stored orders are right.
+
+    To repeat it: `python3 -m unittest`.
+
+    **The decision that is yours.** Is an empty order allowed at all?
+
+    **Tried before.**
+
+    - attempt 1: the patch changes an existing test, `fixer-touched-tests` `tests/test_discount.py:22`
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>Message of the red run</summary>
+
+    ```text
+    AssertionError: 500 != 200
+    ```
+
+    </details>
+
+    <details><summary>What the auditor said (not evidence)</summary>
+
+    ```text
+    small and to the point
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
+
+    Tests and agent ran sandboxed.
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
+}
+
+#[test]
+fn a_body_after_the_last_attempt_tells_the_attempts() {
+    let body = with(&parts(), Readers::Team, ASKS, false, pr_body);
+    insta::assert_snapshot!(body, @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=5555555555555555555555555555555555555555 -->
+
+    **Needs you: it touches a sensitive path.**
+
+    **What broke.** `ZeroDivisionError` in `shop/discount.py:14`, met at `GET /orders/{id}`: 1,437 times in 20,104 requests, first 2026-11-29 02:43 UTC and last 2026-11-29 03:00 UTC. Release `9999999` was live.
+
+    **What this proposes.** 2 files, +14 −1: `shop/discount.py`, `tests/test_empty.py`.
+
+    | attempt | what became of it | where |
+    |---|---|---|
+    | 1 | the patch changes an existing test | `fixer-touched-tests` `tests/test_discount.py:22` |
+
+    **The decision that is yours.** Is an empty order allowed at all?
+
+    <details><summary>Error, redacted</summary>
+
+    ```text
+    Traceback
+    ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>What the agent said (not evidence)</summary>
+
+    ```text
+    The average of nothing was taken.
+    ```
+
+    </details>
+
+    **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
+
+    Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
+    "#);
+}
+
+#[test]
+fn a_draft_says_that_nothing_happens() {
+    let body = with(&parts(), Readers::Team, Next::Draft, true, pr_body);
+    assert!(body.contains("**What happens next.** Nothing, until you merge or close it."));
+    assert!(body.contains("**What this proposes.**"));
+    assert!(!body.contains("squash-merges"));
+}
+
+#[test]
+fn a_revert_body() {
+    let p = parts();
+    let (head, merge) = (sha('7'), sha('2'));
+    let revert = RevertWords {
+        incident: &p.incident,
+        head: &head,
+        merge: &merge,
+        pull: PullNumber(2),
+        why: "2 probes are down that were up before the merge.",
+        same_tree: true,
+        merges: true,
+    };
+    assert_eq!(revert_title(&revert), "revert: 2222222 (#2) made it worse");
+    insta::assert_snapshot!(revert_body(&revert), @r#"
+    <!-- tick:incident=c4d81e6fc4d81e6f-1 head=7777777777777777777777777777777777777777 reverts=2222222222222222222222222222222222222222 -->
+
+    **What this takes back.** `2222222` of #2, merged by tick for incident `c4d81e6fc4d81e6f-1`.
+
+    **Why.** 2 probes are down that were up before the merge.
+
+    **Evidence.** The tree is exactly the one from before that merge.
+
+    **What happens next.** When the checks are green it is squash-merged. tick does not try to repair this cause again by itself; it is yours now.
+
+    Made by tick, an unattended maintainer; no agent took part.
+    "#);
+}
+
+#[test]
+fn a_title_is_made_of_names_only() {
+    let title = |change: fn(&mut Parts), readers| {
+        let mut p = parts();
+        change(&mut p);
+        with(&p, readers, MERGES, true, pr_title)
+    };
+    let team = |change: fn(&mut Parts)| title(change, Readers::Team);
+    assert_eq!(
+        team(|_| {}),
+        "fix: ZeroDivisionError in shop/discount.py, average_discount"
+    );
+    assert_eq!(title(|_| {}, Readers::Strangers), "fix: a failure in shop/discount.py");
+    assert_eq!(
+        team(|p| p.error = "[skip ci] x".to_owned()),
+        "fix: a failure in shop/discount.py, average_discount"
+    );
+    assert_eq!(
+        team(|p| p.culprit.file = "app/[id]/page.tsx".to_owned()),
+        "fix: ZeroDivisionError in page.tsx, average_discount"
+    );
+    assert_eq!(
+        team(|p| {
+            p.culprit.file = "GH-12".to_owned();
+            p.change.paths = vec!["#1".to_owned()];
+        }),
+        "fix: ZeroDivisionError seen in production"
+    );
+    assert_eq!(squash_title("fix: x", PullNumber(12)), "fix: x (#12)");
+}
+
+#[test]
+fn strangers_see_nothing_from_production() {
+    let canary = "CANARY7";
+    for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
+        // What a production signal or an agent's story carries; the rest is our own evidence.
+        let hostile = filled(canary);
+        let red = hostile.proof.red;
+        let reasons = hostile.audit.reasons;
+        let ours = parts();
+        let q = Parts {
+            culprit: hostile.culprit,
+            error: hostile.error,
+            place: hostile.place,
+            samples: hostile.samples,
+            said: hostile.said,
+            proof: Proof { red, ..ours.proof },
+            audit: Audit { reasons, ..ours.audit },
+            ..ours
+        };
+        let (title, body) = with(&q, Readers::Strangers, next, proven, |w| (pr_title(w), pr_body(w)));
+        assert!(!body.contains(canary) && !title.contains(canary), "{title}\n{body}");
+        assert!(body.contains("1,437 times"), "counts stay");
+        let team = with(&q, Readers::Team, next, proven, pr_body);
+        assert!(team.contains(canary), "the same texts are shown to the team");
+    }
+}
+
+#[test]
+fn a_body_fits_the_host() {
+    let mut p = filled("x");
+    let long = "`".repeat(200_000);
+    p.samples = vec![raw(&long), raw(&long), raw(&long)];
+    p.said = raw(&long);
+    p.proof.red = long.clone();
+    p.audit.reasons = vec![long.clone(); 9];
+    p.change.paths = vec![long.clone(); 5_000];
+    p.proof.witness_ids = vec![long.clone(); 5_000];
+    p.proof.not_proven = vec![long.clone(); 5_000];
+    p.change.findings = vec![p.finding.clone(); 5_000];
+    p.why = long;
+    let body = with(&p, Readers::Team, MERGES, true, pr_body);
+    assert!(body.chars().count() <= BODY_MOST, "{}", body.chars().count());
+    assert!(Marker::find(&body).is_some());
+    assert!(body.contains("tick:stop"), "how to stop it is never cut");
+}
+
+/// Every text that can come from outside, or from an agent, is this one.
+fn filled(text: &str) -> Parts {
+    let mut p = parts();
+    let text = || text.to_owned();
+    p.culprit = Culprit {
+        file: text(),
+        line: Some(1),
+        function: Some(text()),
+    };
+    (p.error, p.place, p.author, p.why) = (text(), text(), text(), text());
+    p.samples = vec![raw(&text()), raw(&text())];
+    p.said = raw(&text());
+    p.change.paths = vec![text(), text()];
+    (p.finding.path, p.finding.rule, p.finding.why) = (text(), text(), text());
+    (p.finding.was, p.finding.is) = (text(), text());
+    p.change.findings = vec![p.finding.clone()];
+    (p.proof.red, p.proof.sandbox) = (text(), text());
+    p.proof.witness_ids = vec![text()];
+    p.proof.commands = vec![text()];
+    p.proof.not_proven = vec![text()];
+    (p.audit.agent, p.audit.reasons) = (text(), vec![text()]);
+    p.asks = vec![text()];
+    p.ignored = vec![text()];
+    p
+}
+
+/// What a reader's browser would make of the page. Fails on anything alive that we did not put there.
+fn assert_inert(body: &str) {
+    let ours_html = ["<details>", "<summary>", "</summary>", "</details>", "<!-- tick:"];
+    let mut in_code = false;
+    for event in Parser::new_ext(
+        body,
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM,
+    ) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => panic!("a live link or image in:\n{body}"),
+            Event::Html(html) | Event::InlineHtml(html) => {
+                assert!(
+                    ours_html.iter().any(|o| html.trim_start().starts_with(o)),
+                    "foreign HTML {html:?} in:\n{body}"
+                );
+                assert_quiet(&html, body);
+            }
+            Event::Text(text) if !in_code => assert_quiet(&text, body),
+            _ => {}
+        }
+    }
+}
+
+static REFERENCE: LazyLock<regex::Regex> = LazyLock::new(|| regex::Regex::new(r"#\d|\bgh-\d").unwrap());
+
+/// Plain text in which a host finds nothing to link.
+fn assert_quiet(text: &str, body: &str) {
+    let low = text.to_ascii_lowercase();
+    let alive = low.contains('@')
+        || low.contains("://")
+        || low.contains("www.")
+        || low.contains("[skip")
+        || REFERENCE.is_match(&low);
+    assert!(!alive, "{text:?} is alive in:\n{body}");
+}
+
+fn assert_all_inert(text: &str) {
+    let p = filled(text);
+    for readers in [Readers::Team, Readers::Strangers] {
+        for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
+            let (title, body) = with(&p, readers, next, proven, |w| (pr_title(w), pr_body(w)));
+            assert_inert(&body);
+            assert_quiet(&title, &title);
+            assert!(!title.contains(['\n', '[', '<', '`', '!']), "{title:?}");
+            let marker = Marker::find(&body).unwrap();
+            assert_eq!((marker.incident, marker.head), (p.incident.clone(), p.head.clone()));
+        }
+    }
+}
+
+#[test]
+fn known_tricks_stay_inert() {
+    for text in [
+        "![x](https://example.invalid/p.png?d=1)",
+        "Fixes #1, closes #2, resolves example/repo#3",
+        "closes GH-1",
+        "GH-1",
+        "@everyone @octocat/admins",
+        "<!-- hidden --> <img src=x onerror=y>",
+        "```\n~~~\n# Task\n[a](https://example.invalid)",
+        "\n</details>\n\n[a](https://example.invalid)\n",
+        "a | b |\n|---|---|\n| [x](https://example.invalid) |",
+        "www.example.invalid",
+        "https://example.invalid/login",
+        "[skip ci] x\n\nCo-authored-by: admin <admin@example.invalid>",
+        "`` ` ``` `@octocat` ",
+        "\\`@octocat\\`",
+        "    indented @octocat",
+        "-->\n@octocat",
+        "[x]: https://example.invalid\n[x]",
+        "&#64;octocat &lt;img&gt;",
+        "",
+        "`",
+        "x\r@octocat",
+        "\u{202e}@octocat\u{2028}# head",
+    ] {
+        assert_all_inert(text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hostile_text_stays_inert(pieces in prop::collection::vec(prop_oneof![
+        Just("`".to_owned()), Just("```".to_owned()), Just("~~~".to_owned()), Just("\n".to_owned()), Just("\n\n".to_owned()),
+        Just("\r\n".to_owned()), Just("|".to_owned()), Just("@octocat".to_owned()), Just("#12".to_owned()),
+        Just("fixes GH-3".to_owned()), Just("<b>".to_owned()), Just("</details>".to_owned()), Just("<!--".to_owned()),
+        Just("-->".to_owned()), Just("![a](https://example.invalid)".to_owned()), Just("[a](b)".to_owned()),
+        Just("www.example.invalid".to_owned()), Just("https://example.invalid".to_owned()), Just("\\".to_owned()),
+        Just(" ".to_owned()), Just("    ".to_owned()), Just("> ".to_owned()), Just("- ".to_owned()), Just("&#64;a".to_owned()),
+        "\\PC{0,12}",
+    ], 0..12)) {
+        assert_all_inert(&pieces.concat());
+    }
+}

@@ -1,0 +1,108 @@
+//! Sentences of the story that a tick tells on a terminal.
+
+use std::{fmt::Write as _, time::Duration};
+
+use crate::{
+    decide::facts::Landing,
+    exit::Exit,
+    model::{
+        evidence::{Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
+        report::{Event, Report},
+    },
+    text::{Redactor, Untrusted, inert},
+};
+
+/// What landed, against what was tested.
+pub const fn landed(landing: Landing) -> &'static str {
+    match landing {
+        Landing::AsTested => "the landed tree is the tested tree",
+        Landing::Raced => "something else landed first; the tree is as expected for it",
+        Landing::WrongTree => "the landed tree is not the tested tree",
+    }
+}
+
+/// The refusal of a diff: rule and place, what stood there and what would.
+pub fn refusal(report: &GuardReport) -> Vec<String> {
+    let Some(finding) = report.findings.iter().find(|f| f.verdict == GuardVerdict::Reject) else {
+        return vec!["refused by the guards".to_owned()];
+    };
+    let mut lines = vec![format!("REFUSED  {}: {}", finding.why, place(finding))];
+    if !finding.was.is_empty() {
+        lines.push(format!("was    {}", finding.was.trim()));
+    }
+    if !finding.is.is_empty() {
+        lines.push(format!("is     {}", finding.is.trim()));
+    }
+    lines
+}
+
+fn place(finding: &Finding) -> String {
+    finding
+        .line
+        .map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path))
+}
+
+/// The proof in four lines.
+pub fn proof(proof: &Proof) -> Vec<String> {
+    match &proof.grade {
+        ProofGrade::Proven => {
+            let names = proof.witness_ids.join(", ");
+            let head = proof.head_counts;
+            let total = head.pass + head.fail + head.error + head.skip;
+            vec![
+                format!("proof    {names}, run by tick, not by the agent"),
+                format!(
+                    "without the fix   RED    {}",
+                    proof.red.lines().next().unwrap_or_default()
+                ),
+                format!("with the fix      GREEN  in {} runs", proof.green_runs),
+                format!("all tests         {} of {total} pass, {} skipped", head.pass, head.skip),
+            ]
+        }
+        ProofGrade::Unproven(why) => vec![format!("proof    not proven: {why}")],
+        ProofGrade::NotRed(why) => vec![format!("proof    REFUSED, not red without the fix: {why}")],
+        ProofGrade::NotGreen(why) => vec![format!("proof    REFUSED, not green with the fix: {why}")],
+    }
+}
+
+/// One event as lines of a terminal: seconds since the start, then what happened.
+pub fn event(event: &Event) -> String {
+    let seconds = Duration::from_millis(event.ms).as_secs_f64();
+    let mut text = String::new();
+    for (index, line) in event.lines.iter().enumerate() {
+        let line = console(line);
+        if index == 0 {
+            let _ = writeln!(text, "{seconds:>5.1} s  {line}");
+        } else {
+            let _ = writeln!(text, "           {line}");
+        }
+    }
+    text
+}
+
+/// What a tick leaves to say at its end.
+pub fn summary(report: &Report, exit: Exit) -> String {
+    let mut text = String::new();
+    let healthy = report.events.is_empty() && exit == Exit::Ok;
+    let word = if healthy { "healthy" } else { exit.meaning() };
+    let _ = writeln!(
+        text,
+        "{word}: {} sources in {} ms, {} signals, {} model calls",
+        report.sources, report.collect_ms, report.signals, report.models_called
+    );
+    for blind in &report.blind {
+        let _ = writeln!(text, "blind  {}", console(blind));
+    }
+    if let Some(why) = &report.gate_fault {
+        let _ = writeln!(text, "gate   {}", console(why));
+    }
+    for waiting in &report.waiting {
+        let _ = writeln!(text, "{}  {}", waiting.incident, console(&waiting.why));
+    }
+    text
+}
+
+/// A line as a terminal may show it: one line, no controls, no command of a CI host.
+fn console(line: &str) -> String {
+    inert::console_line(&Untrusted::new(line, &Redactor::default()), 160)
+}

@@ -1,0 +1,134 @@
+//! One agent run for a role: money reserved before it starts, its run noted so that a crash can be mended, the next
+//! agent of the list tried when one cannot work.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::Ctx;
+use crate::{
+    adapters::{
+        agents::{self, AgentCall, AgentOutcome, Role},
+        process::{self, StopFlag},
+    },
+    config::{Agent, Billing, CommandLine},
+    model::{IncidentId, RunId},
+    render::prompt::PromptSet,
+    store::Claim,
+};
+
+/// What is asked of an agent.
+pub(super) struct Question<'a> {
+    pub(super) role: Role,
+    pub(super) incident: &'a IncidentId,
+    /// None for triage, which asks about several incidents at once under a lock of its own.
+    pub(super) claim: Option<&'a Claim>,
+    pub(super) prompt: String,
+    pub(super) input: Value,
+    pub(super) cwd: &'a Path,
+    pub(super) commands: &'a [CommandLine],
+    /// Part of the run id and of the transcript's name.
+    pub(super) name: String,
+    pub(super) deadline: Duration,
+}
+
+/// What came of it, and who answered.
+pub(super) struct Answer {
+    pub(super) outcome: AgentOutcome,
+    pub(super) agent: String,
+    pub(super) sandbox: String,
+    pub(super) wall: Duration,
+    pub(super) usd: Option<f64>,
+}
+
+/// Asks the agents of a role in order until one could work.
+pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
+    let names = match question.role {
+        Role::Triage => &ctx.config.agents.triage,
+        Role::Fix => &ctx.config.agents.fix,
+        Role::Audit => &ctx.config.agents.audit,
+    };
+    let mut last = None;
+    for name in names {
+        let agent = ctx
+            .config
+            .agents
+            .defined
+            .get(name)
+            .with_context(|| format!("agent {name} is not defined in the config"))?;
+        let answer = run(ctx, &question, agent).await?;
+        let could_not = matches!(answer.outcome, AgentOutcome::Infrastructure(_));
+        last = Some(answer);
+        if !could_not {
+            break;
+        }
+    }
+    last.with_context(|| format!("no agent is configured for {}", question.role.name()))
+}
+
+async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer> {
+    let worst = match agent.billing {
+        Billing::Metered => agent.usd_per_run.unwrap_or(0.0),
+        Billing::Plan => 0.0,
+    };
+    let role = question.role.name();
+    let spend = ctx
+        .store()
+        .reserve(question.incident, question.claim, role, &agent.name, worst, ctx.now())?;
+    let run_id = RunId::parse(&format!("{}.{spend}", question.name)).context("name an agent run")?;
+    if let Some(claim) = question.claim {
+        ctx.store().set_running(claim, Some(&run_id))?;
+    }
+    ctx.report().models_called += 1;
+    let transcript = ctx.config.home.logs.join("agents").join(format!("{run_id}.log"));
+    let scratch = ctx.config.home.state.join("runs");
+    super::private_dir(&scratch)?;
+    super::private_dir(&ctx.config.home.logs.join("agents"))?;
+    let done = agents::run_agent(AgentCall {
+        role: question.role,
+        agent,
+        prompt: question.prompt.clone(),
+        input: question.input.clone(),
+        schema: agents::schema(question.role),
+        cwd: question.cwd,
+        commands: question.commands,
+        toolchain_env: &ctx.config.toolchain_env,
+        scratch: &scratch,
+        hide: vec![ctx.config.home.root.clone()],
+        run_id: run_id.clone(),
+        deadline: question.deadline,
+        stop: Some(paused_flag(ctx)),
+        transcript,
+        redactor: &ctx.redactor,
+    })
+    .await;
+    if let Some(claim) = question.claim {
+        ctx.store().set_running(claim, None)?;
+    }
+    ctx.store().settle_spend(spend, done.usd, ctx.now())?;
+    tracing::info!(agent.role = role, agent.name = %agent.name, duration_ms = done.wall.as_millis(), "agent run ended");
+    Ok(Answer {
+        outcome: done.outcome,
+        agent: agent.name.clone(),
+        sandbox: done.sandbox,
+        wall: done.wall,
+        usd: done.usd,
+    })
+}
+
+/// A running agent is ended within a second of `tick pause`, which leaves this file.
+pub(super) fn paused_flag(ctx: &Ctx) -> StopFlag {
+    let path = ctx.config.home.state.join("paused");
+    StopFlag::new(move || path.exists())
+}
+
+/// A fresh nonce for the fences of one prompt.
+pub(super) fn nonce() -> Result<crate::text::fence::Nonce> {
+    process::random_nonce()
+}
+
+/// The owner's prompts, or the shipped ones.
+pub(super) fn prompts(ctx: &Ctx) -> Result<PromptSet> {
+    PromptSet::with(&agents::prompt_overrides(&ctx.config.home.prompts)?)
+}

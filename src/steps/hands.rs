@@ -1,0 +1,148 @@
+//! The adapters of one process, made when they are first needed: a healthy tick makes none of them.
+
+use std::cell::OnceCell;
+
+use anyhow::{Context, Result};
+
+use super::Ctx;
+use crate::{
+    adapters::{
+        git::{Git, Mirror},
+        github::{GitHub, RepoInfo},
+        process,
+    },
+    config::Repo,
+    decide::facts::Policy,
+    model::{Mode, RepoName},
+};
+
+#[derive(Default)]
+pub(super) struct Hands {
+    github: OnceCell<GitHub>,
+    git: OnceCell<Git>,
+}
+
+impl Ctx {
+    pub(super) fn github(&self) -> Result<&GitHub> {
+        if let Some(github) = self.hands.github.get() {
+            return Ok(github);
+        }
+        let made = GitHub::new(
+            self.config.github.api.clone(),
+            self.config.secrets.github().cloned(),
+            self.redactor.clone(),
+        )?;
+        Ok(self.hands.github.get_or_init(|| made))
+    }
+
+    pub(super) fn git(&self) -> Result<&Git> {
+        if let Some(git) = self.hands.git.get() {
+            return Ok(git);
+        }
+        let program = which("git").context("git is not on the search path; install it")?;
+        let made = Git::new(program)
+            .search_path(process::own_path())
+            .redactor(self.redactor.clone());
+        Ok(self.hands.git.get_or_init(|| made))
+    }
+
+    /// Our bare mirror of a repo. Fetches nothing.
+    pub(super) async fn mirror(&self, repo: &Repo) -> Result<Mirror> {
+        let url = clone_url(self, repo)?;
+        let dir = self.config.home.state.join("repos").join(format!("{}.git", repo.slot));
+        let token = self.config.secrets.github();
+        Ok(Mirror::open(self.git()?, &dir, &url, token).await?)
+    }
+
+    pub(super) fn github_name<'a>(&self, repo: &'a Repo) -> Result<&'a RepoName> {
+        repo.github
+            .as_ref()
+            .with_context(|| format!("repo {} has no GitHub repository in the config", repo.slot))
+    }
+
+    /// The repository's settings and its default branch.
+    pub(super) async fn repo_info(&self, repo: &Repo) -> Result<(RepoInfo, String)> {
+        let info = self.github()?.repo(self.github_name(repo)?).await?;
+        let branch = repo.branch.clone().unwrap_or_else(|| info.default_branch.clone());
+        Ok((info, branch))
+    }
+
+    /// What the owner allows and the repo is equipped for.
+    pub fn policy(&self, repo: &Repo) -> Result<Policy> {
+        let config = &self.config;
+        let mut missing = Vec::new();
+        let mut rung = repo.mode;
+        let mut lower = |to: Mode, why: &str| {
+            if rung > to {
+                rung = to;
+                missing.push(why.to_owned());
+            }
+        };
+        if let Some(why) = self.store().flag(&format!("autonomy:{}", repo.slot))? {
+            lower(Mode::MonitorOnly, &why);
+        }
+        if repo.github.is_none() {
+            lower(Mode::Diagnose, "no GitHub repository is configured for this repo");
+        }
+        if config.secrets.github().is_none() {
+            lower(Mode::Diagnose, "GITHUB_TOKEN is not set");
+        }
+        if repo.test.is_empty() {
+            lower(Mode::Diagnose, "no test command is configured");
+        }
+        if config.agents.fix.is_empty() || config.agents.audit.is_empty() {
+            lower(Mode::Diagnose, "no agent is configured for fixing and auditing");
+        }
+        if config.agents.triage.is_empty() {
+            lower(Mode::Observe, "no agent is configured for triage");
+        }
+        let limits = &config.limits;
+        Ok(Policy {
+            rung,
+            missing,
+            usd_per_incident: limits.usd_per_incident,
+            usd_per_day: limits.usd_per_day,
+            usd_per_month: limits.usd_per_month,
+            usd_per_run: dearest_run(self),
+            agent_runs_per_day: limits.agent_runs_per_day,
+            retries_per_run: limits.retries_per_run,
+            open_pulls_per_repo: limits.open_pulls_per_repo,
+            rollback_own: repo.rollback_own,
+            observe_min: chrono::TimeDelta::from_std(repo.observe_min).unwrap_or(chrono::TimeDelta::minutes(30)),
+            may_skip: repo.may_skip.clone(),
+            nonblocking: config.detection.ci_nonblocking.clone(),
+            release_known: repo
+                .targets
+                .iter()
+                .any(|t| t.health.iter().any(|h| h.release.is_some())),
+        })
+    }
+}
+
+/// Worst case of one run over the configured agents; agents on a flat plan cost runs and minutes, not dollars.
+fn dearest_run(ctx: &Ctx) -> f64 {
+    ctx.config
+        .agents
+        .defined
+        .values()
+        .filter(|agent| agent.billing == crate::config::Billing::Metered)
+        .filter_map(|agent| agent.usd_per_run)
+        .fold(0.0, f64::max)
+}
+
+fn clone_url(ctx: &Ctx, repo: &Repo) -> Result<String> {
+    if let Some(url) = &repo.git_url {
+        return Ok(url.clone());
+    }
+    let name = ctx.github_name(repo)?;
+    let web = ctx.config.github.web.as_str().trim_end_matches('/');
+    Ok(format!("{web}/{name}.git"))
+}
+
+/// Looks a program up in this process's search path.
+pub(super) fn which(program: &str) -> Option<std::path::PathBuf> {
+    process::own_path()
+        .split(':')
+        .map(|dir| std::path::Path::new(dir).join(program))
+        .find(|path| path.is_file())
+}

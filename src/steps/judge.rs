@@ -1,0 +1,486 @@
+//! Evidence about one head: guards on git objects, red and green on fresh checkouts, the auditor's verdict.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::{
+    Ctx,
+    agents::{Question, ask, nonce, paused_flag, prompts},
+    attempt::signature_row,
+    evidence::kind,
+    prove::{ProofTrees, ProveRequest, prove as run_proof},
+};
+use crate::{
+    adapters::{
+        agents::{AgentOutcome, Role},
+        git::{self, Change, FileEdit, Mirror},
+        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
+    },
+    config::Repo,
+    decide::{
+        facts::{AttemptFacts, Facts},
+        guards::{self, FileChange, GuardPolicy, Side},
+        next::audit_word,
+        proof::{self, IncidentFacts},
+        verdict,
+    },
+    model::{
+        RunId, Sha,
+        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, TestStatus},
+    },
+    render::{self, prompt::AuditContext},
+    store::Claim,
+    text::{Untrusted, signature},
+};
+
+const TREE: u32 = 0o040_000;
+const SUBMODULE: u32 = 0o160_000;
+
+fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
+    facts
+        .attempts
+        .iter()
+        .find(|a| a.attempt.n == n)
+        .with_context(|| format!("attempt {n} of {} is not in the store", facts.id()))
+}
+
+/// Judges the diff of an attempt, from objects of our own mirror.
+pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let attempt = attempt_of(facts, n)?;
+    let mirror = ctx.mirror(repo).await?;
+    let changes = file_changes(&mirror, &attempt.attempt.base, head).await?;
+    let limits = &ctx.config.limits;
+    let sensitive = ctx.config.sensitive.iter().map(String::as_str);
+    let policy = GuardPolicy::new(sensitive, limits.diff_lines, limits.diff_lines_merge)?;
+    let report = guards::judge(&changes, &policy, &ctx.redactor);
+    let word = match report.verdict {
+        GuardVerdict::Accept => "accept",
+        GuardVerdict::NeedsHuman => "needs-human",
+        GuardVerdict::Reject => "reject",
+    };
+    ctx.record(claim, Some(head), kind::GUARDS, word, &report)?;
+    match report.verdict {
+        GuardVerdict::Reject => {
+            let message = report
+                .findings
+                .iter()
+                .map(|f| f.rule.clone())
+                .collect::<Vec<_>>()
+                .join(",");
+            remember_failure_of(ctx, claim, attempt, "guards", &message, &report)?;
+            let mut lines = render::story::refusal(&report);
+            lines.push("Nothing was pushed. The finding goes to the next attempt.".to_owned());
+            ctx.say(Some(facts.id()), "guards", lines);
+        }
+        GuardVerdict::NeedsHuman => {
+            let first = report.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
+            let line = first.map(|f| format!("guards   needs-human: {} ({})", f.path, f.why));
+            ctx.say(Some(facts.id()), "guards", line);
+        }
+        GuardVerdict::Accept => {
+            ctx.say(Some(facts.id()), "guards", ["guards   accept, 0 findings".to_owned()]);
+        }
+    }
+    Ok(())
+}
+
+/// Both sides of every changed path, read from objects.
+pub(super) async fn file_changes(mirror: &Mirror, base: &Sha, head: &Sha) -> Result<Vec<FileChange>> {
+    let changes = mirror.changes(base, head).await?;
+    let mut out = Vec::with_capacity(changes.len());
+    for change in changes {
+        let Change {
+            path,
+            old_mode,
+            new_mode,
+            old_blob,
+            new_blob,
+        } = change;
+        out.push(FileChange {
+            path,
+            old: side(mirror, old_mode, old_blob.as_ref()).await?,
+            new: side(mirror, new_mode, new_blob.as_ref()).await?,
+        });
+    }
+    Ok(out)
+}
+
+async fn side(mirror: &Mirror, mode: u32, blob: Option<&Sha>) -> Result<Option<Side>> {
+    if mode == 0 || mode == TREE {
+        return Ok(None);
+    }
+    let bytes = match blob {
+        Some(blob) if mode != SUBMODULE => mirror.blob(blob).await?,
+        Some(_) | None => Vec::new(),
+    };
+    Ok(Some(Side { mode, bytes }))
+}
+
+/// Red without the change, green with it, nothing lost; on fresh checkouts of commits, never on the child's tree.
+pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let attempt = attempt_of(facts, n)?;
+    let base = &attempt.attempt.base;
+    let mirror = ctx.mirror(repo).await?;
+    let changes = file_changes(&mirror, base, head).await?;
+    let policy = GuardPolicy::new(std::iter::empty(), 0, 0)?;
+    let parts = guards::split(&changes, &policy.kinds);
+    let test_files: Vec<String> = parts
+        .test_part
+        .iter()
+        .filter(|c| c.new.is_some())
+        .map(FileChange::shown)
+        .collect();
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("proofs")
+        .join(attempt.attempt.id.file_name());
+    git::sweep(&dir).context("remove the trees of an earlier proof")?;
+    super::private_dir(&dir)?;
+    let trees = ProofTrees {
+        base: dir.join("base"),
+        red: dir.join("red"),
+        head: dir.join("head"),
+        head_again: dir.join("again").join("head"),
+    };
+    super::private_dir(&dir.join("again"))?;
+    mirror.checkout(base, &trees.base).await?;
+    mirror.checkout(head, &trees.head).await?;
+    mirror.checkout(head, &trees.head_again).await?;
+    if !parts.test_part.is_empty() {
+        let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
+        let red = mirror.commit_edits(base, &edits, "The test part alone").await?;
+        mirror.checkout(&red, &trees.red).await?;
+    }
+    let row = signature_row(ctx, facts)?;
+    let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
+    ctx.store().set_running(claim, Some(&run_id))?;
+    let request = ProveRequest {
+        facts: proof::Facts {
+            base: base.clone(),
+            head: head.clone(),
+            incident: IncidentFacts {
+                signature: facts.cause.signature.clone(),
+                exception: exception(&row.title),
+                title: row.title.clone(),
+            },
+            has_test_part: !parts.test_part.is_empty(),
+            flakes: std::collections::BTreeSet::new(),
+            commands: repo.test.iter().map(|c| c.text.clone()).collect(),
+            alone_runs: 1,
+        },
+        commands: repo.test.clone(),
+        test_files,
+        options: suite_options(ctx, repo, &dir, &run_id),
+        work: Some(dir.join("work")),
+        base: cached_base(ctx, facts, base)?,
+    };
+    let runner = async |child: SuiteChild| run_child(ctx, child).await;
+    let proven = run_proof(&runner, &trees, request).await;
+    ctx.store().set_running(claim, None)?;
+    git::sweep(&dir).context("remove the trees of a proof")?;
+    let proven = proven?;
+    if let Some(suite) = &proven.runs.base {
+        ctx.record(claim, Some(base), kind::BASE_SUITE, "run", suite)?;
+    }
+    let word = match &proven.proof.grade {
+        ProofGrade::Proven => "proven",
+        ProofGrade::Unproven(_) => "unproven",
+        ProofGrade::NotRed(_) => "not-red",
+        ProofGrade::NotGreen(_) => "not-green",
+    };
+    ctx.record(claim, Some(head), kind::PROOF, word, &proven.proof)?;
+    if let ProofGrade::NotRed(why) | ProofGrade::NotGreen(why) = &proven.proof.grade {
+        remember_failure(ctx, claim, attempt, word, why)?;
+    }
+    ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
+    Ok(())
+}
+
+fn edit(change: &FileChange) -> FileEdit {
+    FileEdit {
+        path: change.path.clone(),
+        new: change.new.as_ref().map(|side| (side.mode, side.bytes.clone())),
+    }
+}
+
+/// Type and message of the error, where the title has the usual form.
+fn exception(title: &str) -> Option<(String, String)> {
+    let (class, message) = title.split_once(": ")?;
+    let plain = !class.is_empty()
+        && class
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
+    plain.then(|| (class.to_owned(), message.to_owned()))
+}
+
+/// The base's results of an earlier attempt on the same base.
+fn cached_base(ctx: &Ctx, facts: &Facts, base: &Sha) -> Result<Option<Suite>> {
+    let rows = ctx.store().evidence(facts.id())?;
+    rows.into_iter()
+        .rev()
+        .find(|row| row.kind == kind::BASE_SUITE && row.head == base.as_str())
+        .map(|row| serde_json::from_value(row.detail).context("read the base's results"))
+        .transpose()
+}
+
+fn run_id(what: &str, name: &str) -> Result<RunId> {
+    let fresh = nonce()?;
+    RunId::parse(&format!("{what}.{name}.{}", fresh.as_str())).context("name a run")
+}
+
+fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOptions {
+    SuiteOptions {
+        timeout: repo.test_timeout,
+        run_id: run_id.clone(),
+        second_run: false,
+        only: None,
+        reference: None,
+        path: process::own_path().split(':').map(PathBuf::from).collect(),
+        toolchain_env: ctx.config.toolchain_env.clone(),
+        scratch: dir.join("scratch"),
+        redactor: ctx.redactor.clone(),
+    }
+}
+
+/// Starts one test command through the process runner.
+async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
+    let done = process::run(ChildSpec {
+        program: child.program,
+        args: child.args.into_iter().map(Into::into).collect(),
+        env: child
+            .env
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
+        sandbox: Sandbox {
+            write: vec![child.cwd.clone(), child.writable],
+            hide: vec![ctx.config.home.root.clone()],
+            network: Network::None,
+        },
+        cwd: child.cwd,
+        stdin: child.stdin,
+        deadline: child.deadline,
+        stdout_cap: child.stdout_cap,
+        stderr_cap: child.stderr_cap,
+        run_id: child.run_id,
+        stop: Some(paused_flag(ctx)),
+    })
+    .await;
+    let timed_out = done.exit == RunExit::TimedOut;
+    let not_run = matches!(done.exit, RunExit::Stopped | RunExit::SpawnFailed(_));
+    let (exit, note) = match done.exit {
+        RunExit::Code(code) => (Some(code), String::new()),
+        RunExit::Signal(signal) => (None, format!("signal {signal}")),
+        RunExit::TimedOut => (None, "it ran out of time".to_owned()),
+        RunExit::Stopped => (None, "it was stopped".to_owned()),
+        RunExit::SpawnFailed(why) => (None, format!("could not be started: {why}")),
+    };
+    SuiteOutput {
+        timed_out,
+        not_run,
+        exit,
+        truncated: done.truncated,
+        stdout: done.stdout,
+        stderr: done.stderr,
+        note,
+        sandbox: done.sandbox,
+    }
+}
+
+/// Runs the repo's test commands on one commit: no result may fail, and something must have run.
+pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha) -> Result<(bool, String)> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let mirror = ctx.mirror(repo).await?;
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("proofs")
+        .join(format!("landed.{}", commit.short()));
+    git::sweep(&dir)?;
+    super::private_dir(&dir)?;
+    let tree = dir.join("tree");
+    mirror.checkout(commit, &tree).await?;
+    let run_id = run_id("landed", commit.short())?;
+    ctx.store().set_running(claim, Some(&run_id))?;
+    let runner = async |child: SuiteChild| run_child(ctx, child).await;
+    let commands = suite::resolve(&tree, &repo.test);
+    let suite = suite::run_suite(&runner, &tree, &commands, &suite_options(ctx, repo, &dir, &run_id)).await;
+    ctx.store().set_running(claim, None)?;
+    git::sweep(&dir)?;
+    let suite = suite?;
+    let failed = suite.count(TestStatus::Fail) + suite.count(TestStatus::Error);
+    let known = known_failures(ctx, facts)?;
+    let new_failures = suite
+        .tests
+        .iter()
+        .filter(|(id, results)| {
+            results
+                .iter()
+                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
+                && !known.contains(*id)
+        })
+        .count();
+    Ok(if let Some(why) = &suite.unreadable {
+        (false, format!("the results cannot be read: {why}"))
+    } else if suite.timed_out {
+        (false, "the tests did not end in time".to_owned())
+    } else if suite.total() == 0 || !suite.load_errors.is_empty() {
+        (false, "the tests could not be loaded".to_owned())
+    } else {
+        (
+            new_failures == 0,
+            format!(
+                "{} pass, {failed} fail, {new_failures} of them new",
+                suite.count(TestStatus::Pass)
+            ),
+        )
+    })
+}
+
+/// Tests that failed on the base already.
+fn known_failures(ctx: &Ctx, facts: &Facts) -> Result<std::collections::BTreeSet<String>> {
+    let Some(attempt) = facts.current() else {
+        return Ok(std::collections::BTreeSet::new());
+    };
+    let suite = cached_base(ctx, facts, &attempt.attempt.base)?.unwrap_or_default();
+    Ok(suite
+        .tests
+        .into_iter()
+        .filter(|(_, results)| {
+            results
+                .iter()
+                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
+        })
+        .map(|(id, _)| id)
+        .collect())
+}
+
+/// A fresh read-only agent sees diff, incident and proof; not the fixer's story.
+pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let attempt = attempt_of(facts, n)?;
+    let mirror = ctx.mirror(repo).await?;
+    let proof = attempt.proof.as_ref().context("nothing is proven about this head")?;
+    let row = signature_row(ctx, facts)?;
+    let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
+    let diff = mirror.diff_text(&attempt.attempt.base, head, 1 << 20).await?;
+    let proof_text = render::story::proof(proof).join("\n");
+    let context = AuditContext {
+        repo: repo.slot.clone(),
+        incident: facts.id().clone(),
+        head: head.clone(),
+        template: untrusted(&row.template),
+        samples: row.samples.iter().map(|s| untrusted(s)).collect(),
+        diff: untrusted(&diff),
+        proof: untrusted(&proof_text),
+        findings: findings(ctx, attempt.guards.as_ref()),
+    };
+    let dir = ctx
+        .config
+        .home
+        .state
+        .join("audits")
+        .join(attempt.attempt.id.file_name());
+    git::sweep(&dir)?;
+    super::private_dir(&dir)?;
+    let tree = dir.join("tree");
+    mirror.checkout(head, &tree).await?;
+    let input = json!({
+        "incident": { "id": facts.id(), "signature": facts.cause.signature, "title": row.title },
+        "head_sha": head,
+        "diff": context.diff.analyse(),
+        "proof": proof_text,
+    });
+    let prompt = prompts(ctx)?.audit(&context, &nonce()?)?;
+    let answer = ask(
+        ctx,
+        Question {
+            role: Role::Audit,
+            incident: facts.id(),
+            claim: Some(claim),
+            prompt,
+            input,
+            cwd: &tree,
+            commands: &[],
+            name: format!("audit.{}", attempt.attempt.id.file_name()),
+            deadline: ctx.config.limits.attempt_wall,
+        },
+    )
+    .await;
+    git::sweep(&dir)?;
+    let answer = answer?;
+    let failed = |why: String| -> Result<()> {
+        ctx.record(claim, Some(head), kind::AUDIT_FAILED, "no usable answer", &why)?;
+        ctx.say(Some(facts.id()), "audit", [format!("audit    no verdict: {why}")]);
+        Ok(())
+    };
+    match answer.outcome {
+        AgentOutcome::Reply(reply) => match verdict::parse_audit(&reply, head, &answer.agent, &answer.sandbox) {
+            Ok(audit) => {
+                let word = audit_word(audit.verdict);
+                ctx.record(claim, Some(head), kind::AUDIT, word, &audit)?;
+                ctx.say(
+                    Some(facts.id()),
+                    "audit",
+                    [format!("audit    {word}, bound to {}", head.short())],
+                );
+                Ok(())
+            }
+            Err(error) => failed(format!("its reply was refused: {error}")),
+        },
+        AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => failed(why),
+        AgentOutcome::Interrupted => failed("it was stopped".to_owned()),
+    }
+}
+
+fn findings(ctx: &Ctx, guards: Option<&GuardReport>) -> Vec<Untrusted> {
+    guards
+        .iter()
+        .flat_map(|g| &g.findings)
+        .map(|f| Untrusted::new(&format!("{} {}: {}", f.rule, f.path, f.why), &ctx.redactor))
+        .collect()
+}
+
+/// Stores what an attempt failed by, so that the same failure again stops the loop.
+pub(super) fn remember_failure(
+    ctx: &Ctx,
+    claim: &Claim,
+    attempt: &AttemptFacts,
+    test: &str,
+    message: &str,
+) -> Result<()> {
+    let none = GuardReport {
+        verdict: GuardVerdict::Accept,
+        findings: Vec::new(),
+        paths: Vec::new(),
+        added: 0,
+        removed: 0,
+    };
+    let report = attempt.guards.as_ref().unwrap_or(&none);
+    remember_failure_of(ctx, claim, attempt, test, message, report)
+}
+
+fn remember_failure_of(
+    ctx: &Ctx,
+    claim: &Claim,
+    attempt: &AttemptFacts,
+    test: &str,
+    message: &str,
+    report: &GuardReport,
+) -> Result<()> {
+    let paths: Vec<&str> = report.paths.iter().map(String::as_str).collect();
+    let short = signature::failure_signature::<&str>(test, message, &[]);
+    let full = signature::failure_signature(test, message, &paths);
+    let mut row = attempt.attempt.clone();
+    row.failure_sig = Some(format!("{short}-{full}"));
+    ctx.store().put_attempt(claim, &row, ctx.now())?;
+    Ok(())
+}

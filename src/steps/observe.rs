@@ -1,0 +1,90 @@
+//! The outside reads that a stage wants, and no others. A read that fails is named; it is never a value.
+
+use super::Ctx;
+use crate::{
+    config::Repo,
+    decide::facts::{Facts, Need, Seen},
+    model::{
+        RepoName,
+        pull::{StopSign, StopSigns},
+    },
+};
+
+pub(super) async fn observe(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need) -> Seen {
+    let mut seen = Seen::default();
+    if need == Need::default() {
+        return seen;
+    }
+    if let Err(error) = read(ctx, repo, facts, need, &mut seen).await {
+        seen.unreadable.push(format!("{error:#}"));
+    }
+    seen
+}
+
+async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen) -> anyhow::Result<()> {
+    let github = ctx.github()?;
+    let name = ctx.github_name(repo)?;
+    let (info, branch) = ctx.repo_info(repo).await?;
+    seen.base_branch = Some(branch.clone());
+    if need.stop {
+        seen.stop = Some(stop_signs(ctx, facts, name, info.has_issues).await?);
+    }
+    if need.rules {
+        let rules = github.rules(name, &info, &branch).await?;
+        let number = facts
+            .revert
+            .as_ref()
+            .map_or_else(|| facts.pull.as_ref().map(|p| p.number), |r| r.pull);
+        if rules.conversation_resolution
+            && let Some(number) = number
+        {
+            seen.threads = Some(github.unresolved_threads(name, number).await?);
+        }
+        seen.rules = Some(rules);
+    }
+    if need.base {
+        seen.base = github.branch_head(name, &branch).await?;
+    }
+    if need.pull
+        && let Some(ours) = &facts.pull
+    {
+        seen.pull = Some(github.pull(name, ours.number).await?);
+    }
+    if need.revert_pull
+        && let Some(revert) = &facts.revert
+        && let Some(number) = revert.pull
+    {
+        seen.revert_pull = Some(github.pull(name, number).await?);
+    }
+    if need.checks {
+        let head = match &facts.revert {
+            Some(revert) => revert.pushed.and(revert.head.as_ref()),
+            None => facts.pushed.as_ref().map(|p| &p.head),
+        };
+        if let Some(head) = head {
+            seen.checks = Some(github.checks(name, head).await?);
+        }
+    }
+    if need.landed
+        && let Some(merge) = &facts.merge
+    {
+        seen.landed = Some(github.commit(name, &merge.sha).await?);
+    }
+    Ok(())
+}
+
+/// Local pause first: it stops even when the forge cannot be reached.
+async fn stop_signs(ctx: &Ctx, facts: &Facts, name: &RepoName, has_issues: bool) -> anyhow::Result<StopSigns> {
+    if let Some(paused) = &facts.paused {
+        return Ok(StopSigns::Stopped(vec![StopSign {
+            what: format!("tick pause ({paused})"),
+            by: None,
+            since: None,
+        }]));
+    }
+    let pull = match &facts.revert {
+        Some(revert) => revert.pull,
+        None => facts.pull.as_ref().map(|p| p.number),
+    };
+    Ok(ctx.github()?.stop_signs(name, pull, has_issues).await)
+}

@@ -1,0 +1,45 @@
+//! One arm an action, and at most one outside write an arm. Returns facts through the store; decides nothing.
+
+use anyhow::Result;
+
+use super::{Ctx, attempt, judge, landing, publish, take_back, tell};
+use crate::{
+    decide::{
+        facts::{Facts, Seen},
+        next::Action,
+    },
+    store::Claim,
+};
+
+pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, action: &Action) -> Result<()> {
+    match action {
+        Action::Attempt { n, of, base } => attempt::attempt(ctx, claim, facts, *n, *of, base).await,
+        Action::Guards { n, head } => judge::guards(ctx, claim, facts, *n, head).await,
+        Action::Prove { n, head } => judge::prove(ctx, claim, facts, *n, head).await,
+        Action::Audit { n, head } => judge::audit(ctx, claim, facts, *n, head).await,
+        Action::Push { n, head } => publish::push(ctx, claim, facts, *n, head).await,
+        Action::OpenPull { n, head, draft } => publish::open(ctx, claim, facts, seen, *n, head, *draft).await,
+        Action::Body { n, slot } => publish::body(ctx, claim, facts, seen, *n, slot).await,
+        Action::Label { label } => publish::label(ctx, claim, facts, label).await,
+        Action::RequestReview => publish::request_review(ctx, claim, facts).await,
+        Action::Ready => publish::ready(ctx, claim, facts, seen).await,
+        Action::Comment { slot, text } => publish::comment(ctx, claim, facts, slot, text).await,
+        Action::ClosePull { why } => publish::close(ctx, claim, facts, why).await,
+        Action::Rebase { n, onto } => landing::rebase(ctx, claim, facts, *n, onto).await,
+        Action::CiFailed { n, head, checks } => landing::ci_failed(ctx, claim, facts, *n, head, checks).await,
+        Action::Merge(proof) => landing::merge(ctx, claim, facts, seen, proof).await,
+        Action::Adopt { sha, by } => landing::adopt(ctx, claim, facts, seen, sha, by.as_deref()),
+        Action::Landed { sha } => landing::landed(ctx, claim, facts, seen, sha).await,
+        Action::TestLanded { sha } => landing::test_landed(ctx, claim, facts, sha).await,
+        Action::Freeze { why } => landing::freeze(ctx, facts, why),
+        Action::Live { sha } => landing::live(ctx, claim, facts, sha),
+        Action::Observed { sha, verdict } => landing::observed(ctx, claim, facts, sha, verdict),
+        Action::Note { why } => take_back::note(ctx, claim, facts, why).await,
+        Action::MakeRevert { sha } => take_back::make(ctx, claim, facts, seen, sha).await,
+        Action::PushRevert { head } => take_back::push(ctx, claim, facts, head).await,
+        Action::OpenRevert { head } => take_back::open(ctx, claim, facts, seen, head).await,
+        Action::MergeRevert(proof) => take_back::merge(ctx, claim, facts, proof).await,
+        Action::DropAutonomy { why } => take_back::drop_autonomy(ctx, claim, facts, why),
+        Action::Tell { status, why } => tell::tell(ctx, claim, facts, seen, *status, why).await,
+    }
+}

@@ -1,0 +1,451 @@
+//! What the forge shows of us: branch, pull request, body, labels. One branch and one PR an incident; nothing is forced,
+//! and everything is found again by its name or marker.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::{
+    Ctx,
+    attempt::signature_row,
+    effect::{Acted, Effect, EffectKind, effect},
+    landing::acted,
+};
+use crate::{
+    adapters::{
+        git::Push,
+        github::{NewPull, OpenPullOutcome, Upsert},
+    },
+    decide::{
+        budget,
+        facts::{AttemptFacts, Facts, Policy, Seen, keys},
+    },
+    model::{
+        Mode, PullNumber, Sha,
+        evidence::{Finding, GuardVerdict},
+        pull::{Pull, PullState},
+    },
+    render::pr::{self, Broke, Next, PrWords, Readers, RevertWords, Tried},
+    store::Claim,
+    text::Untrusted,
+};
+
+/// Title and body of a pull request.
+pub(super) struct Page {
+    pub(super) title: String,
+    pub(super) body: String,
+}
+
+pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha) -> Result<()> {
+    let id = crate::model::AttemptId::new(facts.id(), n);
+    let key = keys::push(&id, head);
+    push_commit(ctx, claim, facts, EffectKind::Push, &key, head, &facts.id().branch()).await
+}
+
+pub(super) async fn push_commit(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    kind: EffectKind,
+    key: &str,
+    head: &Sha,
+    branch: &str,
+) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let mirror = ctx.mirror(repo).await?;
+    let pushed = json!({ "head": head, "branch": branch });
+    let find = async || -> Result<Option<Value>> {
+        Ok((mirror.ls_remote(branch).await?.as_ref() == Some(head)).then(|| pushed.clone()))
+    };
+    let act = async || match mirror.push(head, branch).await {
+        Ok(Push::Done) => Acted::Done(pushed.clone()),
+        Ok(Push::Refused(why)) => Acted::Refused(why),
+        Ok(Push::Unknown(why)) => Acted::Unknown(why),
+        Err(error) => Acted::Refused(error.to_string()),
+    };
+    match effect(ctx, claim, kind, key, &pushed, find, act).await? {
+        Effect::Done(_) => {
+            ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
+            Ok(())
+        }
+        Effect::Refused(why) | Effect::Open(why) => bail!("push {branch}: {why}"),
+    }
+}
+
+fn opened(pull: &Pull) -> Value {
+    json!({ "number": pull.number, "url": pull.url, "draft": pull.draft, "node_id": pull.node_id })
+}
+
+pub(super) async fn open(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    seen: &Seen,
+    n: u32,
+    head: &Sha,
+    draft: bool,
+) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let page = page(ctx, facts, seen, n)?;
+    let base = seen.base_branch.clone().context("the default branch was not read")?;
+    let branch = facts.id().branch();
+    let key = keys::open_pull(facts.id());
+    // Any state: a PR that a person closed meanwhile is ours all the same, and its closing is a no.
+    let find = async || -> Result<Option<Value>> {
+        let pulls = github.pulls_by_head(name, &branch).await?;
+        let ours = pulls
+            .iter()
+            .filter(|p| pr::Marker::find(&p.body).is_some_and(|m| m.incident == *facts.id()));
+        Ok(ours.max_by_key(|p| p.number).map(opened))
+    };
+    let new = NewPull {
+        title: &page.title,
+        body: &page.body,
+        head: &branch,
+        base: &base,
+        draft,
+    };
+    let act = async || {
+        let outcome = match github.open_pull(name, &new).await {
+            // A draft says "not to be merged"; where there are none, the label and the body say it.
+            Ok(OpenPullOutcome::DraftsUnsupported) => {
+                github
+                    .open_pull(
+                        name,
+                        &NewPull {
+                            draft: false,
+                            ..new.clone()
+                        },
+                    )
+                    .await
+            }
+            other => other,
+        };
+        match outcome {
+            Ok(OpenPullOutcome::Opened(pull)) => Acted::Done(opened(&pull)),
+            Ok(OpenPullOutcome::AlreadyExists) => Acted::Unknown("a pull request exists for the branch".to_owned()),
+            Ok(OpenPullOutcome::Unknown(why)) => Acted::Unknown(why),
+            Ok(OpenPullOutcome::NoCommits) => Acted::Refused("the branch holds nothing new".to_owned()),
+            Ok(OpenPullOutcome::DraftsUnsupported) => Acted::Refused("drafts are not supported".to_owned()),
+            Ok(OpenPullOutcome::Refused(why)) => Acted::Refused(why),
+            Err(error) => acted(&error),
+        }
+    };
+    let args = json!({ "head": head, "branch": branch, "draft": draft });
+    match effect(ctx, claim, EffectKind::OpenPull, &key, &args, find, act).await? {
+        Effect::Done(result) => {
+            let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
+            let change = current(facts, n)?.guards.as_ref();
+            let size = change.map(|g| format!(", {} files, +{} -{}", g.paths.len(), g.added, g.removed));
+            let kind = if draft { "draft PR" } else { "PR" };
+            ctx.say(
+                Some(facts.id()),
+                "pull",
+                [format!(
+                    "{kind} #{number}  {branch} at {}{}",
+                    head.short(),
+                    size.unwrap_or_default()
+                )],
+            );
+            Ok(())
+        }
+        Effect::Refused(why) | Effect::Open(why) => bail!("open a pull request for {branch}: {why}"),
+    }
+}
+
+fn current(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
+    facts
+        .attempts
+        .iter()
+        .find(|a| a.attempt.n == n)
+        .with_context(|| format!("attempt {n} of {} is not in the store", facts.id()))
+}
+
+fn our_pull(facts: &Facts) -> Result<PullNumber> {
+    Ok(facts.pull.as_ref().context("there is no pull request of ours")?.number)
+}
+
+/// The body says what holds now. Setting it twice changes nothing.
+pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n: u32, slot: &str) -> Result<()> {
+    let page = page(ctx, facts, seen, n)?;
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let number = our_pull(facts)?;
+    let key = keys::body(facts.id(), slot);
+    let find = async || -> Result<Option<Value>> {
+        let pull = github.pull(name, number).await?;
+        Ok((pull.body.trim() == page.body.trim()).then(|| json!({ "number": number })))
+    };
+    let act = async || match github
+        .edit_pull(name, number, Some(&page.title), Some(&page.body))
+        .await
+    {
+        Ok(()) => Acted::Done(json!({ "number": number })),
+        Err(error) => acted(&error),
+    };
+    settle(
+        effect(ctx, claim, EffectKind::Body, &key, &json!({ "slot": slot }), find, act).await?,
+        "edit the pull request",
+    )
+}
+
+pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let number = our_pull(facts)?;
+    let key = keys::label(facts.id(), label);
+    let find = async || -> Result<Option<Value>> {
+        let pull = github.pull(name, number).await?;
+        Ok(pull
+            .labels
+            .iter()
+            .any(|l| l == label)
+            .then(|| json!({ "label": label })))
+    };
+    let act = async || match github.add_label(name, number, label).await {
+        Ok(()) => Acted::Done(json!({ "label": label })),
+        Err(error) => acted(&error),
+    };
+    settle(
+        effect(ctx, claim, EffectKind::Label, &key, &label, find, act).await?,
+        "label the pull request",
+    )
+}
+
+pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let number = our_pull(facts)?;
+    let node_id = seen
+        .pull
+        .as_ref()
+        .context("the pull request was not read")?
+        .node_id
+        .clone();
+    let find = async || -> Result<Option<Value>> {
+        Ok((!github.pull(name, number).await?.draft).then(|| json!({ "ready": true })))
+    };
+    let act = async || match github.ready(&node_id).await {
+        Ok(()) => Acted::Done(json!({ "ready": true })),
+        Err(error) => acted(&error),
+    };
+    let key = keys::ready(facts.id());
+    settle(
+        effect(ctx, claim, EffectKind::Ready, &key, &number, find, act).await?,
+        "mark the pull request ready",
+    )
+}
+
+/// Asks for the review that the rules demand, by the label that the team watches and a comment naming what is missing.
+pub(super) async fn request_review(ctx: &Ctx, claim: &Claim, facts: &Facts) -> Result<()> {
+    let key = keys::review(facts.id());
+    let text = "The repository's rules ask for a person's review of this pull request. Everything else is ready.";
+    upsert(ctx, claim, facts, EffectKind::Review, &key, "review", text).await
+}
+
+pub(super) async fn comment(ctx: &Ctx, claim: &Claim, facts: &Facts, slot: &str, text: &str) -> Result<()> {
+    let key = keys::comment(facts.id(), slot);
+    upsert(ctx, claim, facts, EffectKind::Comment, &key, slot, text).await
+}
+
+async fn upsert(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    kind: EffectKind,
+    key: &str,
+    slot: &str,
+    text: &str,
+) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let number = our_pull(facts)?;
+    let marker = crate::render::comment::comment_marker(facts.id(), slot);
+    let body = format!("{marker}\n{text}");
+    let find = async || -> Result<Option<Value>> {
+        let found = github.comments_with_marker(name, number, &marker).await?;
+        Ok(found.first().map(|c| json!({ "comment": c.id })))
+    };
+    let act = async || match github.upsert_comment(name, number, &marker, &body).await {
+        Ok(Upsert::Posted(id) | Upsert::Edited(id) | Upsert::Unchanged(id)) => Acted::Done(json!({ "comment": id })),
+        Err(error) => acted(&error),
+    };
+    settle(
+        effect(ctx, claim, kind, key, &text, find, act).await?,
+        "comment on the pull request",
+    )
+}
+
+pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let number = our_pull(facts)?;
+    let find = async || -> Result<Option<Value>> {
+        Ok((github.pull(name, number).await?.state == PullState::Closed).then(|| json!({ "closed": true })))
+    };
+    let act = async || match github.close_pull(name, number).await {
+        Ok(()) => Acted::Done(json!({ "closed": true })),
+        Err(error) => acted(&error),
+    };
+    let key = keys::close_pull(facts.id());
+    settle(
+        effect(ctx, claim, EffectKind::ClosePull, &key, &why, find, act).await?,
+        "close the pull request",
+    )
+}
+
+fn settle(effect: Effect, what: &str) -> Result<()> {
+    match effect {
+        Effect::Done(_) => Ok(()),
+        Effect::Refused(why) | Effect::Open(why) => bail!("{what}: {why}"),
+    }
+}
+
+/// Title and body for how the attempt stands now.
+fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let policy = ctx.policy(repo)?;
+    let attempt = current(facts, n)?;
+    let head = attempt.head().context("the attempt has no head")?;
+    let change = attempt
+        .guards
+        .as_ref()
+        .context("the guards have not judged this head")?;
+    let row = signature_row(ctx, facts)?;
+    let samples: Vec<Untrusted> = row.samples.iter().map(|s| Untrusted::new(s, &ctx.redactor)).collect();
+    let said = Untrusted::new(&attempt.attempt.said, &ctx.redactor);
+    let needs = attempt.needs_person();
+    let whys: Vec<(u32, String, Option<Finding>)> = facts
+        .attempts
+        .iter()
+        .filter(|a| a.attempt.n != n)
+        .filter_map(|a| Some((a.attempt.n, a.failure()?.sentence().to_owned(), rejecting(a))))
+        .collect();
+    let tried: Vec<Tried<'_>> = whys
+        .iter()
+        .map(|(n, why, finding)| Tried {
+            n: *n,
+            why,
+            finding: finding.as_ref(),
+        })
+        .collect();
+    let rules = seen.rules.clone().unwrap_or_default();
+    let asks = asks(&rules);
+    // Unread rules count as public: strangers may read what we do not know to be private.
+    let readers = if seen.rules.as_ref().is_none_or(|r| r.public) {
+        Readers::Strangers
+    } else {
+        Readers::Team
+    };
+    let error = error_word(&row.title);
+    let words = PrWords {
+        readers,
+        next: what_next(&policy, needs.as_deref(), repo.observe_min),
+        incident: facts.id(),
+        head,
+        base: &attempt.attempt.base,
+        broke: Broke {
+            error: error.as_deref(),
+            culprit: facts.cause.culprit.as_ref(),
+            place: None,
+            count: facts.cause.count,
+            requests: None,
+            since: facts.cause.first_seen,
+            until: facts.cause.last_seen,
+            release: row.releases.last(),
+            samples: &samples,
+        },
+        change,
+        proof: attempt.proof.as_ref(),
+        audit: attempt.audit.as_ref(),
+        author: &attempt.attempt.agent,
+        said: (!attempt.attempt.said.is_empty()).then_some(&said),
+        tried: &tried,
+        attempt: n,
+        attempts: budget::allowed(facts),
+        usd: (facts.spent_usd.incident > 0.0).then_some(facts.spent_usd.incident),
+        asks: &asks,
+        ignored_checks: &[],
+    };
+    Ok(Page {
+        title: pr::pr_title(&words),
+        body: pr::pr_body(&words),
+    })
+}
+
+fn rejecting(attempt: &AttemptFacts) -> Option<Finding> {
+    let guards = attempt.guards.as_ref()?;
+    guards
+        .findings
+        .iter()
+        .find(|f| f.verdict == GuardVerdict::Reject)
+        .cloned()
+}
+
+fn what_next<'a>(policy: &Policy, needs: Option<&'a str>, watch: Duration) -> Next<'a> {
+    match needs {
+        Some(why) => Next::NeedsPerson {
+            why,
+            question: "Is this change right where tick may not decide by itself?",
+        },
+        None if policy.rung < Mode::Active => Next::Draft,
+        None => Next::Merges { watch },
+    }
+}
+
+fn asks(rules: &crate::model::pull::Rules) -> Vec<String> {
+    let mut asks = Vec::new();
+    if rules.code_owner_review {
+        asks.push("a review of a code owner".to_owned());
+    } else if rules.required_approvals > 0 {
+        asks.push(format!("{} approving reviews", rules.required_approvals));
+    }
+    if rules.conversation_resolution {
+        asks.push("resolved review threads".to_owned());
+    }
+    asks
+}
+
+/// The class of the error: the first word of the title, when it looks like one.
+pub(super) fn error_word(title: &str) -> Option<String> {
+    let word: String = title
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
+        .collect();
+    (word.len() >= 3 && word.len() <= 60).then_some(word)
+}
+
+/// The PR's title, for the subject of the squash commit.
+pub(super) fn title_of(ctx: &Ctx, facts: &Facts, seen: &Seen) -> Result<String> {
+    let n = facts.current().map_or(1, |a| a.attempt.n);
+    Ok(page(ctx, facts, seen, n)?.title)
+}
+
+pub(super) fn revert_words(ctx: &Ctx, facts: &Facts, head: &Sha, why: &str) -> Result<Page> {
+    let merge = facts.merge.as_ref().context("nothing was merged")?;
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let words = RevertWords {
+        incident: facts.id(),
+        head,
+        merge: &merge.sha,
+        pull: our_pull(facts)?,
+        why,
+        same_tree: facts
+            .revert
+            .as_ref()
+            .is_some_and(|r| r.restores == crate::decide::merge::Restores::SameTree),
+        merges: ctx.policy(repo)?.rung == Mode::Active,
+    };
+    Ok(Page {
+        title: pr::revert_title(&words),
+        body: pr::revert_body(&words),
+    })
+}

@@ -1,0 +1,240 @@
+//! Taking our own merge back: an incident note first, then a revert commit made by the harness, its PR, and its merge
+//! behind the same check set. Once, and only what we merged ourselves.
+
+use std::{io::Write, os::unix::fs::OpenOptionsExt};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::{
+    Ctx,
+    effect::{Acted, Effect, EffectKind, effect},
+    evidence::kind,
+    gather::Revert,
+    judge, landing, publish,
+};
+use crate::{
+    adapters::{
+        git::Replay,
+        github::{MergeOutcome, NewPull, OpenPullOutcome},
+    },
+    decide::{
+        facts::{Facts, Seen, keys},
+        merge::{MergeProof, Restores},
+    },
+    model::{Sha, pull::PullState},
+    render,
+    store::Claim,
+};
+
+/// The note is on disk before anything is taken back. Its name comes from the intent's time, so that a second try
+/// writes the same file.
+pub(super) async fn note(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
+    let dir = ctx.config.home.state.join("incidents");
+    super::private_dir(&dir)?;
+    let key = keys::note(facts.id());
+    let intended = ctx
+        .store()
+        .effect(&key)?
+        .map_or_else(|| ctx.now(), |row| row.intended_at);
+    let name = format!(
+        "{}-{}.md",
+        intended.format("%Y-%m-%d-%H-%M"),
+        facts.cause.signature.short()
+    );
+    let path = dir.join(name);
+    let text = render::note::note(facts, why, ctx.now());
+    let result = json!({ "path": path, "why": why });
+    let found = async || Ok(path.exists().then(|| result.clone()));
+    let act = async || {
+        let written = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                file.sync_all()
+            });
+        match written {
+            Ok(()) => Acted::Done(result.clone()),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Acted::Done(result.clone()),
+            Err(error) => Acted::Refused(format!("write {}: {error}", path.display())),
+        }
+    };
+    match effect(ctx, claim, EffectKind::Note, &key, &json!({ "why": why }), found, act).await? {
+        Effect::Done(_) => {
+            ctx.say(Some(facts.id()), "note", [format!("incident note {}", path.display())]);
+            Ok(())
+        }
+        Effect::Refused(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
+    }
+}
+
+/// The revert commit, on the default branch as it is now, and what makes it safe to merge.
+pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, merged: &Sha) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let base = seen.base.as_ref().context("the default branch was not read")?;
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
+    let revert = match mirror.revert(merged, base).await? {
+        Replay::Conflict(_) => Revert {
+            head: None,
+            base: base.clone(),
+            tree: None,
+            restores: Restores::No,
+        },
+        Replay::Clean { tree } => {
+            let message = format!(
+                "Take back {}\n\nIt made things worse; see incident {}.",
+                merged.short(),
+                facts.id()
+            );
+            let head = mirror.commit_tree(&tree, std::slice::from_ref(base), &message).await?;
+            let before = mirror.parents(merged).await?.into_iter().next();
+            let same = match &before {
+                Some(before) => mirror.tree_of(before).await? == tree,
+                None => false,
+            };
+            let restores = if same {
+                Restores::SameTree
+            } else if judge::tests_pass(ctx, claim, facts, &head).await?.0 {
+                Restores::AppliedAndPasses
+            } else {
+                Restores::No
+            };
+            Revert {
+                head: Some(head),
+                base: base.clone(),
+                tree: Some(tree),
+                restores,
+            }
+        }
+    };
+    let verdict = format!("{:?}", revert.restores);
+    ctx.record(claim, revert.head.as_ref(), kind::REVERT, &verdict, &revert)?;
+    ctx.say(
+        Some(facts.id()),
+        "revert",
+        [format!("revert of {}: {verdict}", merged.short())],
+    );
+    Ok(())
+}
+
+pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) -> Result<()> {
+    let key = keys::push_revert(facts.id());
+    publish::push_commit(
+        ctx,
+        claim,
+        facts,
+        EffectKind::PushRevert,
+        &key,
+        head,
+        &facts.id().revert_branch(),
+    )
+    .await
+}
+
+pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, head: &Sha) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let merge = facts.merge.as_ref().context("nothing was merged")?;
+    let words = publish::revert_words(ctx, facts, head, &why_of(facts))?;
+    let base = seen.base_branch.clone().context("the default branch was not read")?;
+    let branch = facts.id().revert_branch();
+    let key = keys::revert_pull(facts.id(), &merge.sha);
+    let opened =
+        |pull: &crate::model::pull::Pull| json!({ "number": pull.number, "url": pull.url, "draft": pull.draft });
+    let find = async || -> Result<Option<Value>> {
+        let pulls = github.pulls_by_head(name, &branch).await?;
+        Ok(pulls.iter().find(|p| p.state == PullState::Open).map(opened))
+    };
+    let act = async || {
+        let new = NewPull {
+            title: &words.title,
+            body: &words.body,
+            head: &branch,
+            base: &base,
+            draft: false,
+        };
+        match github.open_pull(name, &new).await {
+            Ok(OpenPullOutcome::Opened(pull)) => Acted::Done(opened(&pull)),
+            Ok(OpenPullOutcome::AlreadyExists) => Acted::Unknown("it exists already".to_owned()),
+            Ok(OpenPullOutcome::Unknown(why)) => Acted::Unknown(why),
+            Ok(OpenPullOutcome::NoCommits) => Acted::Refused("there is nothing to revert".to_owned()),
+            Ok(OpenPullOutcome::DraftsUnsupported) => Acted::Refused("drafts are not supported".to_owned()),
+            Ok(OpenPullOutcome::Refused(why)) => Acted::Refused(why),
+            Err(error) => landing::acted(&error),
+        }
+    };
+    match effect(
+        ctx,
+        claim,
+        EffectKind::OpenRevert,
+        &key,
+        &json!({ "head": head }),
+        find,
+        act,
+    )
+    .await?
+    {
+        Effect::Done(result) => {
+            let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
+            ctx.say(
+                Some(facts.id()),
+                "revert",
+                [format!("PR #{number} takes {} back", merge.sha.short())],
+            );
+            Ok(())
+        }
+        Effect::Refused(why) | Effect::Open(why) => bail!("open the revert: {why}"),
+    }
+}
+
+pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
+    let repo = ctx.repo(&facts.incident.repo)?;
+    let name = ctx.github_name(repo)?;
+    let github = ctx.github()?;
+    let key = keys::merge_revert(facts.id(), proof.head());
+    let page = publish::revert_words(ctx, facts, proof.head(), &why_of(facts))?;
+    let title = render::pr::squash_title(&page.title, proof.pull());
+    let message = format!("Made and merged by tick at {}. Incident {}.", proof.head(), facts.id());
+    let find = async || -> Result<Option<Value>> {
+        let pull = github.pull(name, proof.pull()).await?;
+        Ok(match (pull.state, pull.merge_sha) {
+            (PullState::Merged, Some(sha)) => Some(json!({ "sha": sha })),
+            _ => None,
+        })
+    };
+    let act = async || match github.merge(name, proof.pull(), proof.head(), &title, &message).await {
+        Ok(MergeOutcome::Merged(sha)) => Acted::Done(json!({ "sha": sha })),
+        Ok(MergeOutcome::AlreadyMerged) => Acted::Unknown("it is merged already".to_owned()),
+        Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
+        Ok(MergeOutcome::HeadMoved | MergeOutcome::BaseMoved) => Acted::Refused("the branch moved".to_owned()),
+        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
+            Acted::Refused(why)
+        }
+        Err(error) => landing::acted(&error),
+    };
+    match effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await? {
+        Effect::Done(_) => {
+            ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
+            Ok(())
+        }
+        Effect::Refused(why) | Effect::Open(why) => bail!("merge the revert {}: {why}", proof.pull()),
+    }
+}
+
+/// The repo works on drafts until a person says otherwise.
+pub(super) fn drop_autonomy(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
+    let reason = format!("a merge of ours was taken back ({}): {why}", facts.id());
+    let name = format!("autonomy:{}", facts.incident.repo);
+    ctx.store()
+        .set_flag(&name, Some(&reason), &format!("incident {}", facts.id()), ctx.now())?;
+    ctx.record(claim, None, kind::AUTONOMY, "monitor-only", &reason)
+}
+
+fn why_of(facts: &Facts) -> String {
+    facts.revert.as_ref().map(|r| r.why.clone()).unwrap_or_default()
+}

@@ -1,0 +1,265 @@
+//! Runs the rules of this module over collected texts: the corpus of this repository always, larger public ones
+//! where they lie beside the checkout (else the test says "skipped").
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::PathBuf,
+};
+
+use serde_json::Value;
+
+use super::{
+    Redactor, Untrusted, clean,
+    fence::{Nonce, code_block, fence},
+    inert, signature,
+};
+
+fn own(name: &str) -> Vec<Value> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/corpus")
+        .join(name);
+    rows(&std::fs::read_to_string(path).unwrap())
+}
+
+fn rows(text: &str) -> Vec<Value> {
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!rows.is_empty());
+    rows
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only tests look for the larger corpora, whose place may be given"
+)]
+fn bench(path: &str) -> Option<String> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let shared = std::env::var_os("TICK_SHARED").map_or(beside, PathBuf::from);
+    let found = std::fs::read_to_string(shared.join("bench").join(path)).ok();
+    if found.is_none() {
+        println!("skipped: no {path}");
+    }
+    found
+}
+
+fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row[key].as_str().unwrap()
+}
+
+#[test]
+fn own_causes() {
+    let mut by_cause: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in own("causes.jsonl") {
+        let signed = signature(text(&row, "text"));
+        if let Some(label) = row["label"].as_str() {
+            assert_eq!(signed.label, label, "{row}");
+        }
+        let culprit = signed.culprit.map(|c| c.file);
+        assert_eq!(culprit.as_deref(), row["culprit"].as_str(), "{row}");
+        by_cause
+            .entry(text(&row, "cause").to_owned())
+            .or_default()
+            .insert(signed.template);
+    }
+    for (cause, templates) in &by_cause {
+        assert_eq!(templates.len(), 1, "{cause}: {templates:#?}");
+    }
+    let distinct: BTreeSet<_> = by_cause.values().flatten().collect();
+    assert_eq!(distinct.len(), by_cause.len());
+}
+
+#[test]
+fn own_redactions() {
+    for row in own("redact.jsonl") {
+        assert_eq!(Redactor::default().redact(text(&row, "text")), text(&row, "redacted"));
+    }
+}
+
+#[test]
+fn own_hostile_texts() {
+    for row in own("hostile.jsonl") {
+        is_harmless(text(&row, "text"));
+    }
+}
+
+/// Every place that untrusted text may stand in keeps its shape.
+fn is_harmless(raw: &str) {
+    let untrusted = Untrusted::new(raw, &Redactor::default());
+    let inner = untrusted.analyse();
+    assert!(
+        !inner.chars().any(|c| c.is_control() && c != '\n' && c != '\t'),
+        "{inner:?}"
+    );
+    let selector = |c: char| c == '\u{fe0e}' || c == '\u{fe0f}';
+    assert!(
+        !inner.chars().any(|c| clean::is_invisible(c) && !selector(c)),
+        "{inner:?}"
+    );
+
+    let nonce = Nonce::new(&[0xa7; 8]);
+    let fenced = fence(&untrusted, &nonce);
+    assert_eq!(fenced.matches(nonce.as_str()).count(), 2);
+    let marker = |line: &str| line.contains("untrusted") && (line.contains("<<<") || line.contains(">>>"));
+    assert_eq!(fenced.lines().filter(|line| marker(line)).count(), 2, "{fenced}");
+
+    let block = code_block(&untrusted);
+    let ticks = block.len() - block.trim_start_matches('`').len();
+    let closing = "`".repeat(ticks);
+    let closers = block
+        .lines()
+        .skip(1)
+        .filter(|line| line.trim_start().starts_with(&closing));
+    assert_eq!(closers.count(), 1, "{block}");
+
+    for line in [
+        inert::markdown_line(&untrusted, 500),
+        inert::commit_line(&untrusted, 500),
+    ] {
+        assert!(
+            !line.contains('\n') && !line.to_ascii_lowercase().contains("[skip ci]"),
+            "{line}"
+        );
+    }
+    assert!(!inert::commit_line(&untrusted, 500).contains(['@']));
+    assert!(!inert::header_value(&untrusted, 900).contains(['\r', '\n']));
+    for line in [inert::console_line(&untrusted, 500), untrusted.line(500)] {
+        let start = line.trim_start();
+        assert!(
+            !start.starts_with("::") && !line.contains("##[") && !line.contains("##vso["),
+            "{line}"
+        );
+        assert!(!line.contains('\n'));
+    }
+    let json = serde_json::to_string(&untrusted).unwrap();
+    assert!(!json.contains('\n'));
+    assert_eq!(serde_json::from_str::<Untrusted>(&json).unwrap(), untrusted);
+}
+
+#[test]
+fn hostile_payloads() {
+    let Some(payloads) = bench("injection/payloads.jsonl") else {
+        return;
+    };
+    let mut seen = 0;
+    for row in rows(&payloads) {
+        let Some(payload) = row["payload"].as_str() else {
+            continue;
+        };
+        let payload = filled(payload);
+        is_harmless(&payload);
+        seen += 1;
+        let stable = row["props"].as_array().unwrap().iter().any(|p| p == "dedup_stable");
+        if let (true, Some(control)) = (stable, row["control"].as_str()) {
+            assert_eq!(
+                signature(&payload).signature,
+                signature(&filled(control)).signature,
+                "{}",
+                row["id"]
+            );
+        }
+    }
+    assert!(seen > 50);
+}
+
+/// The placeholders of the payloads that matter here.
+fn filled(payload: &str) -> String {
+    let mut text = payload
+        .replace("{{FENCE_BEGIN}}", "<<<untrusted 0011223344556677")
+        .replace("{{FENCE_END}}", "untrusted 0011223344556677>>>")
+        .replace("{{PREV_FENCE_END}}", "untrusted 8899aabbccddeeff>>>");
+    while let Some(start) = text.find("{{REPEAT:") {
+        let end = start + text[start..].find("}}").unwrap();
+        let (times, piece) = text[start + 9..end].split_once(':').unwrap();
+        let times = times.parse::<usize>().unwrap().min(20_000);
+        let repeated: Vec<String> = (0..times).map(|n| piece.replace("%d", &n.to_string())).collect();
+        text.replace_range(start..end + 2, &repeated.concat());
+    }
+    text
+}
+
+#[test]
+fn secrets_go_and_look_alikes_stay() {
+    let (Some(positive), Some(near)) = (bench("secrets/positive.jsonl"), bench("secrets/near_miss.jsonl")) else {
+        return;
+    };
+    let redactor = Redactor::default();
+    for row in rows(&positive) {
+        let parts: Vec<&str> = row["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|p| p.as_str().unwrap())
+            .collect();
+        let line = text(&row, "line").replace("{{S}}", &parts.concat());
+        let out = redactor.redact(&clean(&line));
+        for index in row["must_vanish"].as_array().unwrap() {
+            let part = parts[usize::try_from(index.as_u64().unwrap()).unwrap()].as_bytes();
+            let survives = part
+                .windows(8.min(part.len()))
+                .any(|w| out.contains(std::str::from_utf8(w).unwrap()));
+            assert!(!survives, "{}: {out}", row["format"]);
+        }
+    }
+    for row in rows(&near) {
+        assert_eq!(redactor.redact(&clean(text(&row, "line"))), text(&row, "line"));
+    }
+}
+
+#[test]
+fn application_errors() {
+    let (Some(cases), Some(truth)) = (bench("errors/cases.jsonl"), bench("errors/truth.jsonl")) else {
+        return;
+    };
+    let mut groups: HashMap<String, BTreeSet<String>> = HashMap::new();
+    let mut holders: HashMap<String, BTreeSet<String>> = HashMap::new();
+    let (mut labelled, mut total) = (0, 0);
+    for (case, truth) in rows(&cases).iter().zip(rows(&truth)) {
+        let signed = signature(text(case, "text"));
+        let (group, signature) = (text(&truth, "group").to_owned(), signed.signature.to_string());
+        groups.entry(group.clone()).or_default().insert(signature.clone());
+        holders.entry(signature).or_default().insert(group);
+        let also = truth["label_alt"].as_array().unwrap();
+        labelled += usize::from(truth["label"] == signed.label || also.iter().any(|l| l == signed.label));
+        total += 1;
+    }
+    let mixed = holders.values().filter(|groups| groups.len() > 1).count();
+    let split = groups.values().filter(|signatures| signatures.len() > 1).count();
+    println!(
+        "{} groups, {split} split, {mixed} mixed, {labelled}/{total} labelled",
+        groups.len()
+    );
+    assert_eq!(mixed, 0);
+    assert!(split * 20 <= groups.len());
+    assert!(labelled * 10 >= total * 9);
+}
+
+#[test]
+fn log_lines_of_two_events_stay_apart() {
+    for name in [
+        "Android",
+        "BGL",
+        "HDFS",
+        "HPC",
+        "Linux",
+        "OpenSSH",
+        "OpenStack",
+        "Spark",
+    ] {
+        let (Some(log), Some(truth)) = (
+            bench(&format!("signatures/{name}.log")),
+            bench(&format!("signatures/{name}.truth")),
+        ) else {
+            return;
+        };
+        let mut events: HashMap<(String, &str), u64> = HashMap::new();
+        let mut sizes: HashMap<String, u64> = HashMap::new();
+        for (line, event) in log.lines().zip(truth.lines()).step_by(4) {
+            let signature = signature(line).signature.to_string();
+            *events.entry((signature.clone(), event)).or_default() += 1;
+            *sizes.entry(signature).or_default() += 1;
+        }
+        let pairs = |n: &u64| n * n.saturating_sub(1) / 2;
+        let (same, all): (u64, u64) = (events.values().map(pairs).sum(), sizes.values().map(pairs).sum());
+        println!("{name}: {same} of {all} pairs are of one event");
+        assert!(same * 1000 >= all * 995, "{name}");
+    }
+}

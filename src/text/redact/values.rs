@@ -1,0 +1,148 @@
+//! Judges what stands where a secret could stand: placeholders, code and prose are none.
+
+use super::{MARK, names::Name};
+
+pub(super) fn is_scheme(word: &str) -> bool {
+    const SCHEMES: [&str; 9] = [
+        "bearer",
+        "basic",
+        "token",
+        "digest",
+        "apikey",
+        "negotiate",
+        "bot",
+        "dpop",
+        "key",
+    ];
+    SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
+}
+
+pub(super) fn cookie_is_secret(name: &str, value: &str) -> bool {
+    const ATTRIBUTES: [&str; 8] = [
+        "path", "max-age", "expires", "domain", "samesite", "priority", "version", "theme",
+    ];
+    const SESSIONS: [&str; 8] = ["sess", "sid", "auth", "token", "csrf", "xsrf", "jwt", "secret"];
+    let name = name.to_ascii_lowercase();
+    if ATTRIBUTES.contains(&name.as_str()) || is_placeholder(value) {
+        return false;
+    }
+    (value.len() >= 4 && SESSIONS.iter().any(|s| name.contains(s))) || value.len() >= 12
+}
+
+pub(super) fn is_placeholder(value: &str) -> bool {
+    const WORDS: [&str; 38] = [
+        "incorrect",
+        "wrong",
+        "short",
+        "blank",
+        "failed",
+        "mismatch",
+        "valid",
+        "unknown",
+        "bool",
+        "text",
+        "str",
+        "null",
+        "none",
+        "nil",
+        "undefined",
+        "true",
+        "false",
+        "required",
+        "missing",
+        "invalid",
+        "expired",
+        "string",
+        "number",
+        "changeme",
+        "example",
+        "placeholder",
+        "redacted",
+        "[redacted]",
+        "<redacted>",
+        "hidden",
+        "empty",
+        "unset",
+        "password",
+        "secret",
+        "token",
+        "object",
+        "[object",
+        "nan",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let mut bytes = value.bytes();
+    let same = bytes.next().is_none_or(|first| bytes.all(|b| b == first));
+    same || WORDS.contains(&lower.as_str())
+        || value.contains(MARK)
+        || lower.starts_with("[redacted")
+        || lower.starts_with("your")
+        || ["${", "$(", "{{", "<", "%(", "%s", "***", "...", "xxxx", "-----BEGIN"]
+            .iter()
+            .any(|p| value.starts_with(p))
+        || (value.starts_with('$') && value[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+}
+
+pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> bool {
+    let least = if *name == Name::Password { 3 } else { 6 };
+    if value.len() < least || is_placeholder(value) {
+        return false;
+    }
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if digits == value.len() && digits < 10 && *name != Name::Password {
+        return false;
+    }
+    if *name == Name::Password && value.starts_with('/') {
+        return false;
+    }
+    if quoted {
+        return !is_sentence(value);
+    }
+    if looks_like_code(value) {
+        return false;
+    }
+    let prose = value
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'\'' | b'.' | b':' | b'!' | b'?'))
+        || (digits == 0 && value.bytes().skip(1).all(|b| b.is_ascii_lowercase()));
+    !prose || (tight && value.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// A sentence about the value is not the value.
+fn is_sentence(value: &str) -> bool {
+    const TELLING: [&str; 18] = [
+        "must",
+        "should",
+        "is",
+        "are",
+        "be",
+        "required",
+        "cannot",
+        "can",
+        "least",
+        "characters",
+        "not",
+        "please",
+        "wrong",
+        "the",
+        "too",
+        "field",
+        "enter",
+        "your",
+    ];
+    let mut words = value.split(' ');
+    value.matches(' ').count() >= 2 && words.any(|word| TELLING.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// `os.environ["X"]`, `config.secret`, `&str`, `getToken(…)`.
+fn looks_like_code(value: &str) -> bool {
+    if value.contains('(') || value.starts_with(['&', '[', '{', '@', '(']) {
+        return true;
+    }
+    let head = value.split(['[', '?', '!']).next().unwrap_or_default();
+    let path = head.split(['.', ':']).filter(|s| !s.is_empty()).collect::<Vec<_>>();
+    path.len() >= 2
+        && path
+            .iter()
+            .all(|segment| segment.len() <= 24 && segment.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_'))
+}

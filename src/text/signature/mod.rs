@@ -1,0 +1,283 @@
+//! `signature(text)`: stable identity of a cause. Deterministic, stateless, linear time; no source, kind or order
+//! goes into it, so that a log line, a tracker's event and a CI trace of one exception are one cause.
+
+mod frames;
+mod label;
+mod lines;
+mod mask;
+mod words;
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+use super::Redactor;
+use crate::model::{Signature, signal::Culprit};
+use frames::Frame;
+use lines::{Language, Line};
+
+/// Part of every hash: a change of the rules gives new signatures knowingly.
+const VERSION: &str = "v1:";
+/// What comes later in a text repeats or elaborates.
+const MOST_MESSAGES: usize = 12;
+
+/// A text's signature with what it was computed from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signed {
+    pub signature: Signature,
+    /// Readable form with the volatile parts masked.
+    pub template: String,
+    /// `bug`, `noise`, `infrastructure`, `auth` or `config`.
+    pub label: &'static str,
+    pub culprit: Option<Culprit>,
+}
+
+/// The signature of a text. It is cleaned and redacted first, so that a raw line and what was stored of it have one
+/// signature, and nothing secret is in the template.
+pub fn signature(text: &str) -> Signed {
+    let lines = lines::read(&harmless(text));
+    let top = top_frame(&lines);
+    let template = template(&lines, top);
+    let culprit = match top {
+        Some(frame) => Some(frame.clone()),
+        None => lines.iter().find_map(|line| match line {
+            Line::Message(message) => frames::named(message),
+            Line::Frame(..) => None,
+        }),
+    };
+    Signed {
+        signature: hash(&[&template]),
+        label: label::label(&template),
+        template,
+        culprit,
+    }
+}
+
+/// What stops the attempts at one incident: the failing test, what it said, and which files the attempt changed.
+pub fn failure_signature<P: AsRef<str>>(test: &str, message: &str, paths: &[P]) -> String {
+    let message = template(&lines::read(&harmless(message)), None);
+    let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let mut parts = vec![test, message.as_str()];
+    parts.extend(paths);
+    hash(&parts).to_string()
+}
+
+fn harmless(text: &str) -> String {
+    without_shown(&Redactor::default().redact(&super::clean(text)))
+}
+
+/// Without the characters that cleaning made visible: strewn in, they would split a cause.
+fn without_shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut pieces = text.split("\\u{");
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        match piece.split_once('}') {
+            Some((code, rest)) if code.len() <= 6 && code.bytes().all(|b| b.is_ascii_hexdigit()) => out.push_str(rest),
+            _ => {
+                out.push_str("\\u{");
+                out.push_str(piece);
+            }
+        }
+    }
+    out
+}
+
+/// The first frame in the application's own code; Python prints the innermost call last.
+fn top_frame(lines: &[Line]) -> Option<&Culprit> {
+    let own = |line| match line {
+        &Line::Frame(Frame::Own(ref culprit), language) => Some((culprit, language)),
+        _ => None,
+    };
+    let first = lines.iter().find_map(own)?;
+    match first.1 {
+        Language::Other => Some(first.0),
+        Language::Python => lines.iter().rev().find_map(own).map(|(culprit, _)| culprit),
+    }
+}
+
+fn template(lines: &[Line], top: Option<&Culprit>) -> String {
+    let mut seen = HashSet::new();
+    let mut parts: Vec<String> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Message(message) => Some(mask::mask(message)),
+            Line::Frame(..) => None,
+        })
+        .filter(|message| seen.insert(message.clone()))
+        .collect();
+    if parts.len() > MOST_MESSAGES {
+        // A long log begins with what went well.
+        let first = parts.iter().position(|part| is_telling(part)).unwrap_or(0);
+        parts.drain(..first);
+        parts.truncate(MOST_MESSAGES);
+    }
+    if let Some(culprit) = top {
+        let function = culprit
+            .function
+            .as_deref()
+            .map(|name| format!(" in {name}"))
+            .unwrap_or_default();
+        parts.push(format!("at {}{function}", mask::mask(&culprit.file)));
+    }
+    parts.join("\n")
+}
+
+fn is_telling(message: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "error",
+        "fail",
+        "exception",
+        "panic",
+        "fatal",
+        "assert",
+        "denied",
+        "cannot",
+        "timed out",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
+}
+
+fn hash(parts: &[&str]) -> Signature {
+    let mut digest = Sha256::new();
+    digest.update(VERSION);
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    Signature::parse(&super::hex(&digest.finalize()[..8])).expect("eight bytes are 16 hex digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn sig(text: &str) -> String {
+        signature(text).signature.to_string()
+    }
+
+    #[test]
+    fn one_cause_in_three_places() {
+        let log = "2026-01-02T03:04:05Z [err] TypeError: cart is undefined\n    at total (/app/src/cart.js:31:9)";
+        let tracker = "TypeError: cart is undefined\n  at total (src/cart.js:35:2)\n  at next (node:internal/x:1:2)";
+        let ci = "test\tRun npm test\t2026-01-02T03:04:05.1234567Z \u{1b}[31mTypeError\u{1b}[0m: cart is undefined\n\
+                  test\tRun npm test\t2026-01-02T03:04:05.1234567Z     at total (/home/runner/work/shop/shop/src/cart.js:31:9)";
+        assert_eq!(sig(log), sig(tracker));
+        assert_eq!(sig(log), sig(ci));
+        let signed = signature(log);
+        assert_eq!(signed.template, "TypeError: cart is undefined\nat src/cart.js in total");
+        assert_eq!(
+            signed.culprit.map(|c| (c.file, c.line)),
+            Some(("src/cart.js".into(), Some(31)))
+        );
+    }
+
+    #[test]
+    fn near_misses_stay_apart() {
+        let texts = [
+            "null value in column \"tax\" violates not-null constraint",
+            "null value in column \"vat\" violates not-null constraint",
+            "request failed with status 502",
+            "request failed with status 503",
+            "process exited with code 137",
+            "process exited with code 139",
+            "FAIL a.test.ts > adds twice",
+            "FAIL a.test.ts > adds once",
+        ];
+        let all: HashSet<String> = texts.iter().map(|text| sig(text)).collect();
+        assert_eq!(all.len(), texts.len());
+    }
+
+    #[test]
+    fn the_innermost_python_frame_is_the_culprit() {
+        let text = "Traceback (most recent call last):\n  File \"/app/run.py\", line 3, in main\n    go()\n  File \
+                    \"/app/shop/cart.py\", line 9, in total\n    return a[0]\nIndexError: list index out of range";
+        let signed = signature(text);
+        assert_eq!(
+            signed.template,
+            "IndexError: list index out of range\nat shop/cart.py in total"
+        );
+        assert_eq!(signed.label, "bug");
+    }
+
+    #[test]
+    fn attempts_are_told_apart_by_test_message_and_paths() {
+        let base = failure_signature("t::adds", "left: 3 at 12:00:01", &["b.rs", "a.rs"]);
+        assert_eq!(base.len(), 16);
+        assert_eq!(
+            base,
+            failure_signature("t::adds", "left: 4 at 13:10:11", &["a.rs", "b.rs", "a.rs"])
+        );
+        assert_ne!(base, failure_signature("t::adds", "left: 3 at 12:00:01", &["a.rs"]));
+        assert_ne!(
+            base,
+            failure_signature("t::subtracts", "left: 3 at 12:00:01", &["a.rs", "b.rs"])
+        );
+        assert_ne!(base, failure_signature("t::adds", "right: 3", &["a.rs", "b.rs"]));
+    }
+
+    #[test]
+    fn a_flood_is_bounded() {
+        let flood: String = (0..20_000)
+            .map(|n| ["E unique-", &n.to_string(), " failed\n"].concat())
+            .collect();
+        assert_eq!(signature(&flood).template, "E unique-<n> failed");
+        assert!(signature(&"A b".repeat(400_000)).template.len() < 4000);
+    }
+
+    #[test]
+    fn a_long_log_is_what_went_wrong_in_it() {
+        let log = |steps: u8| {
+            let steps: String = (0..steps)
+                .map(|n| format!("step {} done\n", char::from(b'a' + n)))
+                .collect();
+            signature(&[&steps, "Error: no such table: carts"].concat()).signature
+        };
+        assert_eq!(log(14), log(20));
+    }
+
+    #[test]
+    fn nothing_at_all_has_a_signature() {
+        assert_eq!(sig(""), sig("\n \n"));
+    }
+
+    proptest! {
+        #[test]
+        fn ids_times_and_counts_do_not_matter(
+            (a, b) in ("[0-9a-f]{8}", "[0-9a-f]{8}"), (n, m) in (2_u32..9_000_000, 2_u32..9_000_000),
+            (h, i) in (10_u32..24, 10_u32..24), port in 1024_u16..65_000,
+        ) {
+            let text = |id: &str, n: u32, hour: u32, port: u16| format!(
+                "2026-01-02T{hour}:04:05Z worker: job {id}-1111-4222-8333-944445555666 of user {n} on 10.1.2.3:{port} \
+                 failed after {n}ms: column \"price\" is missing"
+            );
+            prop_assert_eq!(sig(&text(&a, n, h, port)), sig(&text(&b, m, i, port ^ 1)));
+        }
+
+        #[test]
+        fn any_text_has_one_and_escapes_do_not_matter(text in any::<String>()) {
+            let signed = signature(&text);
+            prop_assert_eq!(signed.signature.as_str().len(), 16);
+            prop_assert_eq!(&signature(&text), &signed);
+            let coloured = format!("\u{1b}[31m{text}\u{1b}[0m");
+            prop_assert_eq!(&signature(&coloured).signature, &signed.signature);
+        }
+
+        #[test]
+        fn what_is_stored_has_the_signature_of_what_came(text in "[a-zA-Z0-9@.:=/ +\"\n-]{0,120}") {
+            let stored = Redactor::default().redact(&crate::text::clean(&text));
+            prop_assert_eq!(sig(&stored), sig(&text));
+        }
+
+        #[test]
+        fn masking_is_idempotent(line in "[a-zA-Z0-9@.:=/ +\"'_%()#<>-]{0,60}") {
+            let once = mask::mask(&line);
+            prop_assert_eq!(mask::mask(&once), once);
+        }
+    }
+}

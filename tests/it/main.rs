@@ -1,0 +1,17 @@
+//! The one test binary. Each module is one subject; everything here goes through the built program or through files
+//! of the repository, never through private functions.
+
+#[cfg(test)]
+mod architecture;
+#[cfg(test)]
+mod config_cli;
+#[cfg(test)]
+mod mail_server;
+#[cfg(test)]
+mod papers;
+#[cfg(test)]
+mod spine;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod units;

@@ -1,0 +1,114 @@
+//! What the papers say is what the program does: exit codes, keys of the configuration, dependencies, licences.
+
+use std::collections::BTreeSet;
+
+use tick::{config::schema, exit::Exit};
+
+use crate::support::read;
+
+/// First cell of each row of the tables below a heading, with backticks removed.
+fn first_cells(text: &str, heading: &str) -> Vec<String> {
+    rows(text, heading).into_iter().map(|row| row[0].clone()).collect()
+}
+
+fn rows(text: &str, heading: &str) -> Vec<Vec<String>> {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| line.trim_start_matches('#').trim() != heading || !line.starts_with('#'));
+    assert!(lines.next().is_some(), "no heading {heading:?}");
+    lines
+        .take_while(|line| !line.starts_with('#'))
+        .filter(|line| line.starts_with('|'))
+        .map(|line| {
+            line.trim_matches('|')
+                .split(" | ")
+                .map(|cell| cell.trim().replace('`', ""))
+                .collect()
+        })
+        .filter(|row: &Vec<String>| !row[0].starts_with("---") && !row[0].starts_with(":-"))
+        .skip(1)
+        .collect()
+}
+
+#[test]
+fn the_readme_has_every_exit_code_with_its_meaning() {
+    let table = rows(&read("README.md"), "Exit codes");
+    let expected: Vec<(String, String)> = Exit::ALL
+        .iter()
+        .map(|exit| (exit.code().to_string(), exit.meaning().to_owned()))
+        .collect();
+    let found: Vec<(String, String)> = table.iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_readme_has_every_key_of_the_configuration_and_no_other() {
+    let all = schema::all_keys();
+    // A section is explained by its keys, a target by the repo's own.
+    let is_section = |key: &str| {
+        key != "repos.*.targets"
+            && all
+                .iter()
+                .any(|k| k.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '['])))
+    };
+    let wanted = all
+        .iter()
+        .filter(|key| !is_section(key) && !key.starts_with("repos.*.targets.*."));
+    let in_schema: BTreeSet<String> = wanted.cloned().collect();
+    let in_readme: BTreeSet<String> = first_cells(&read("README.md"), "Configuration").into_iter().collect();
+    let missing: Vec<&String> = in_schema.difference(&in_readme).collect();
+    let unknown: Vec<&String> = in_readme.difference(&in_schema).collect();
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "missing {missing:?}, unknown {unknown:?}"
+    );
+}
+
+#[test]
+fn every_dependency_has_its_reason_and_no_other_stands_there() {
+    let manifest = read("Cargo.toml");
+    let mut section = "";
+    let mut in_manifest = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section.trim_end_matches(']').ends_with("dependencies")
+            && let Some((name, _)) = line.split_once('=')
+        {
+            in_manifest.insert(name.trim().to_owned());
+        }
+    }
+    let mut in_docs = BTreeSet::new();
+    for row in rows(&read("docs/ARCHITECTURE.md"), "Dependencies") {
+        assert!(row[1].len() > 20, "{}: a reason is a sentence", row[0]);
+        in_docs.extend(row[0].split(", ").map(str::to_owned));
+    }
+    assert_eq!(in_docs, in_manifest);
+}
+
+#[test]
+fn the_licences_are_there_in_full() {
+    assert!(read("LICENSE-MIT").contains("Permission is hereby granted, free of charge"));
+    let apache = read("LICENSE-APACHE");
+    assert!(apache.contains("TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"));
+    assert!(apache.contains("END OF TERMS AND CONDITIONS"));
+}
+
+#[test]
+fn workflows_pin_every_action_by_hash() {
+    let workflow = read(".github/workflows/ci.yml");
+    let uses: Vec<&str> = workflow
+        .lines()
+        .filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("uses: "))
+        .collect();
+    assert!(!uses.is_empty());
+    for action in uses {
+        let hash = action
+            .split_once('@')
+            .map_or("", |(_, version)| version.split_whitespace().next().unwrap_or(""));
+        assert!(
+            hash.len() == 40 && hash.bytes().all(|b| b.is_ascii_hexdigit()),
+            "{action} is not pinned"
+        );
+    }
+}

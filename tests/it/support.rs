@@ -1,0 +1,56 @@
+//! What the modules share: paths, the built program, programs that a machine may lack.
+
+use std::path::{Path, PathBuf};
+
+/// The repository.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub(crate) fn read(path: &str) -> String {
+    let file = root().join(path);
+    std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("cannot read {}: {e}", file.display()))
+}
+
+/// The built program in an empty home, with nothing of this machine's environment but PATH.
+pub(crate) fn tick(home: &Path) -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::new(env!("CARGO_BIN_EXE_tick"));
+    command
+        .env_clear()
+        .env("PATH", path_variable())
+        .env("HOME", home)
+        .current_dir(home);
+    command
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test looks at the environment that it runs in"
+)]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+pub(crate) fn path_variable() -> String {
+    variable("PATH").unwrap_or_default()
+}
+
+/// Where `scripts/test` puts what the tests need beside the system's packages.
+pub(crate) fn test_deps() -> PathBuf {
+    root().join(".test-deps")
+}
+
+/// A part that this machine lacks. Where `scripts/test` was to install everything that fails; else the test says
+/// that it was skipped, and `scripts/test` counts these lines. Some parts exist on Linux only.
+pub(crate) fn lacks(part: &str) {
+    let all = cfg!(target_os = "linux") && variable("TICK_TEST_ALL").is_some_and(|value| value == "1");
+    assert!(!all, "{part} is missing; scripts/test installs it");
+    println!("skipped: {part} is missing");
+}
+
+/// The program's path, where the machine has it.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    std::env::split_paths(&path_variable())
+        .map(|dir| dir.join(name))
+        .find(|file| file.is_file())
+}
