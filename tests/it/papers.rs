@@ -46,9 +46,14 @@ fn the_readme_has_every_key_of_the_configuration_and_no_other() {
     let all = schema::all_keys();
     // A section is explained by its keys, a target by the repo's own.
     let is_section = |key: &str| {
-        key != "repos.*.targets" && all.iter().any(|k| k.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '['])))
+        key != "repos.*.targets"
+            && all
+                .iter()
+                .any(|k| k.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '['])))
     };
-    let wanted = all.iter().filter(|key| !is_section(key) && !key.starts_with("repos.*.targets.*."));
+    let wanted = all
+        .iter()
+        .filter(|key| !is_section(key) && !key.starts_with("repos.*.targets.*."));
     let in_schema: BTreeSet<String> = wanted.cloned().collect();
     let in_readme: BTreeSet<String> = first_cells(&read("README.md"), "Configuration").into_iter().collect();
     let missing: Vec<&String> = in_schema.difference(&in_readme).collect();
