@@ -62,6 +62,7 @@ impl Room {
             schema: schema(role),
             cwd: &self.path("tree"),
             commands: &commands,
+            toolchain_env: &[],
             scratch: &self.path("runs"),
             hide: Vec::new(),
             run_id: run_id(role),

@@ -340,6 +340,39 @@ fn an_orphan_does_not_start() {
     assert_eq!(text(&output.stderr), "m the process that started it is gone\n");
 }
 
+/// The kill of a tick cannot be caught; its child's death is arranged beforehand.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the shell stands for a tick that is killed")]
+fn a_child_dies_with_the_process_that_started_it() {
+    let id = run_id("orphan");
+    let script = "\"$0\" __exec --mark m --parent $$ -- /bin/sleep 900 & echo started; wait";
+    let mut starter = std::process::Command::new("/bin/sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_tick")])
+        .env("TICK_RUN_ID", id.as_str())
+        .stderr(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = tick::adapters::clock::instant();
+    let wait_for = |what: &dyn Fn() -> bool| {
+        while !what() {
+            assert!(started.elapsed() < LONG, "it takes too long");
+            std::thread::yield_now();
+        }
+    };
+    let marker = format!("TICK_RUN_ID={id}");
+    let sleeps = || {
+        let in_run = with_text("environ", &marker);
+        with_text("cmdline", "/bin/sleep\u{0}900")
+            .into_iter()
+            .any(|pid| in_run.contains(&pid))
+    };
+    wait_for(&sleeps);
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    wait_for(&|| alive(&id).is_empty());
+}
+
 #[tokio::test]
 async fn calls_that_reach_out_of_the_process_are_refused() {
     let raw = run(python(

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use chrono::SubsecRound;
 use clap::Args;
 
@@ -42,11 +41,7 @@ pub fn run(args: &CollectArgs, config: &Config, clock: Clock, out: &mut dyn Writ
     let mut ctx = CollectContext::new(config, &http, &redactor, clock, &sources, &cache);
     ctx.only = args.only.as_deref();
     ctx.deep = args.deep;
-    let collected = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")?
-        .block_on(collect::collect(&ctx));
+    let collected = super::runtime()?.block_on(collect::collect(&ctx));
     let started_at = ctx.now.trunc_subsecs(0);
     let snapshot = Snapshot {
         schema: SNAPSHOT_SCHEMA,

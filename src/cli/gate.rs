@@ -5,7 +5,6 @@ use std::{
     path::PathBuf,
 };
 
-use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
@@ -32,11 +31,7 @@ pub fn run(args: &GateArgs, config: &Config, out: &mut dyn Write) -> anyhow::Res
         let fault = Fault::new(Exit::Blind, format!("read {}: {error}", file.display()));
         fault.advise("a tick, or `tick collect`, makes one")
     })?;
-    let result = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")?
-        .block_on(gate(config, &snapshot));
+    let result = super::runtime()?.block_on(gate(config, &snapshot));
     let blind: Vec<String> = snapshot
         .blind()
         .map(|c| format!("{} {}: {}", c.repo, c.name, c.cause))

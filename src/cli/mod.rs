@@ -131,6 +131,15 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     }
 }
 
+/// The one runtime of a process: everything runs on the thread that started.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(32)
+        .build();
+    built.map_err(|error| crate::exit::Fault::new(Exit::CouldNot, format!("start the runtime: {error}")).into())
+}
+
 /// The config of a verb that cannot do without.
 fn configured(global: &Global) -> anyhow::Result<Config> {
     let loaded = load(Sources::of_process(global.home.as_deref())?);

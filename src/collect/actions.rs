@@ -157,12 +157,12 @@ struct Run {
     #[serde(default)]
     html_url: Option<String>,
     created_at: DateTime<Utc>,
-    #[serde(default)]
-    run_started_at: Option<DateTime<Utc>>,
+    #[serde(default, rename = "run_started_at")]
+    started_at: Option<DateTime<Utc>>,
     #[serde(default)]
     updated_at: Option<DateTime<Utc>>,
-    #[serde(default)]
-    run_attempt: Option<u64>,
+    #[serde(default, rename = "run_attempt")]
+    attempt: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -222,7 +222,7 @@ fn is_failing(conclusion: &str) -> bool {
 
 fn deciding(runs: Vec<Run>) -> Vec<Run> {
     let mut newest: BTreeMap<u64, Run> = BTreeMap::new();
-    let age = |run: &Run| (run.run_started_at.unwrap_or(run.created_at), run.id);
+    let age = |run: &Run| (run.started_at.unwrap_or(run.created_at), run.id);
     for run in runs.into_iter().filter(Run::decides) {
         match newest.get(&run.workflow_id) {
             Some(known) if age(known) >= age(&run) => {}
@@ -264,7 +264,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>
         message: if log.is_empty() { title } else { session.text(log, 4000) },
         signature: signed.signature,
         count: 1,
-        first_seen: run.run_started_at.unwrap_or(run.created_at),
+        first_seen: run.started_at.unwrap_or(run.created_at),
         last_seen: finished,
         release_sha: Sha::parse(&run.head_sha).ok(),
         url: url.map(|url| session.line(url, 300)),
@@ -274,7 +274,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>
             "job": job_name,
             "step": step,
             "run": run.id,
-            "attempt": run.run_attempt,
+            "attempt": run.attempt,
             "conclusion": run.conclusion,
             "event": session.line(&run.event, 40),
         }),

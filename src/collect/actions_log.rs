@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn without_a_mark_the_end_of_the_log_is_kept() {
-        let log: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
+        let log = (0..10_000).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
         let text = read(&log, 4096);
         assert_eq!(text.lines().count(), BEFORE);
         assert!(text.ends_with("line 9999"));

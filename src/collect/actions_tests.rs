@@ -144,7 +144,8 @@ fn the_newest_finished_run_of_a_workflow_decides() {
 
 #[test]
 fn refusals_of_the_forge_have_their_causes() {
-    let cases: [(u16, &[(&str, &str)], &str, &str); 8] = [
+    type Case = (u16, &'static [(&'static str, &'static str)], &'static str, &'static str);
+    let cases: [Case; 8] = [
         (401, &[], "{}", "http-401"),
         (403, &[], "{}", "http-403"),
         (403, &[("x-ratelimit-remaining", "0")], "{}", "rate-limited"),

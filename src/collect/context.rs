@@ -306,9 +306,9 @@ pub(super) enum Way {
     /// Somebody answered, be it with a refusal.
     Open,
     /// The name did not resolve.
-    NoName,
+    Unnamed,
     /// No connection came about.
-    NoWay,
+    Unreached,
 }
 
 /// Part of a source that could not be read.

@@ -182,11 +182,7 @@ impl<'a> Reader<'a> {
         hash.update(ACCEPT);
         hash.update([0]);
         hash.update(url.as_str());
-        hash.finalize()
-            .iter()
-            .take(16)
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        crate::text::hex(&hash.finalize())
     }
 }
 

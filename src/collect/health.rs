@@ -170,7 +170,7 @@ async fn body_rule(session: &Session<'_>, program: &str, response: &Response) ->
     match session.jq(program, false, &response.body).await.as_deref() {
         Ok([Value::Bool(answer)]) => Ok(*answer),
         Ok(_) => Err(Blind::new("jq", "the jq rule does not give one true or false")),
-        Err(why) => Err(Blind::new("jq", why.to_string())),
+        Err(why) => Err(Blind::new("jq", why.clone())),
     }
 }
 

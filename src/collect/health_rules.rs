@@ -90,8 +90,8 @@ pub(super) fn judge_status(status: StatusCode, accepted: &[u16]) -> Option<Verdi
 /// What a sample says about the network between it and us.
 pub(super) fn way(failure: Option<&HttpFailure>) -> Way {
     match failure {
-        Some(HttpFailure::Dns) => Way::NoName,
-        Some(HttpFailure::ConnectTimeout | HttpFailure::Unreachable) => Way::NoWay,
+        Some(HttpFailure::Dns) => Way::Unnamed,
+        Some(HttpFailure::ConnectTimeout | HttpFailure::Unreachable) => Way::Unreached,
         _ => Way::Open,
     }
 }

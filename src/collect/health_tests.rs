@@ -201,7 +201,7 @@ fn the_release_and_what_it_served_are_read() {
 #[test]
 fn a_probe_that_is_not_due_is_skipped_and_blindness_has_an_age() {
     let server = Server::start(|_| reply(403, &[], ""));
-    let config = probe_at(&server, "/", |probe| probe.every = Some(Duration::from_secs(3600)));
+    let config = probe_at(&server, "/", |probe| probe.every = Some(Duration::from_hours(1)));
     let key = SourceKey {
         repo: "web".parse().unwrap(),
         target: "web".to_owned(),

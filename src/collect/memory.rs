@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_probe_is_due_when_its_time_has_come() {
-        let every = Some(Duration::from_secs(1800));
+        let every = Some(Duration::from_mins(30));
         assert!(is_due(None, Some(at(0)), at(1)));
         assert!(is_due(every, None, at(1)));
         assert!(!is_due(every, Some(at(0)), at(15)));

@@ -31,8 +31,8 @@ fn offline(pieces: &[Piece]) -> bool {
         match reached.way {
             Way::Open if is_loopback(&reached.host) => continue,
             Way::Open => return false,
-            Way::NoName => {}
-            Way::NoWay => only_dns = false,
+            Way::Unnamed => {}
+            Way::Unreached => only_dns = false,
         }
         names.insert(reached.host.as_str());
     }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn only_a_collection_that_reached_nobody_is_offline() {
-        let (open, dns, no) = (Way::Open, Way::NoName, Way::NoWay);
+        let (open, dns, no) = (Way::Open, Way::Unnamed, Way::Unreached);
         assert!(verdict(&[("a.example", dns)]));
         assert!(verdict(&[("a.example", dns), ("b.example", no)]));
         assert!(verdict(&[("a.example", no), ("b.example", no)]));

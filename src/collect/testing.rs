@@ -81,8 +81,8 @@ pub(crate) fn config(target: Target) -> Config {
         may_skip: Vec::new(),
         rollback_own: false,
         rollback_ask: false,
-        test_timeout: Duration::from_secs(60),
-        observe_min: Duration::from_secs(1800),
+        test_timeout: Duration::from_mins(1),
+        observe_min: Duration::from_mins(30),
     };
     Config {
         home: Home {
@@ -100,6 +100,7 @@ pub(crate) fn config(target: Target) -> Config {
             rpc_error: None,
         },
         sensitive: Vec::new(),
+        toolchain_env: Vec::new(),
         agents: Agents {
             defined: BTreeMap::new(),
             triage: Vec::new(),
@@ -116,7 +117,7 @@ pub(crate) fn config(target: Target) -> Config {
             diff_lines_merge: 120,
             open_pulls_per_repo: 2,
             retries_per_run: 10,
-            attempt_wall: Duration::from_secs(1800),
+            attempt_wall: Duration::from_mins(30),
             collect_deadline: Duration::from_secs(5),
             gate_deadline: Duration::from_secs(2),
             concurrency: 64,

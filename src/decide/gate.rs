@@ -49,7 +49,8 @@ fn run(program: &str, input: &[u8]) -> GateResult {
 pub fn judge(results: Result<Vec<Value>, String>) -> GateResult {
     let results = match results {
         Ok(results) => results,
-        Err(why) => return GateResult::Fault(why),
+        // An error message may quote the snapshot.
+        Err(why) => return GateResult::Fault(one_line(&why)),
     };
     let fault = |why: String| GateResult::Fault(format!("{why}; it must give {{\"wake\": bool, \"reasons\": [text]}}"));
     let [Value::Object(result)] = results.as_slice() else {
@@ -74,9 +75,11 @@ pub fn judge(results: Result<Vec<Value>, String>) -> GateResult {
 }
 
 fn reason(value: &Value) -> Option<String> {
-    value
-        .as_str()
-        .map(|text| clean(text).replace('\n', " ").chars().take(MAX_REASON).collect())
+    value.as_str().map(one_line)
+}
+
+fn one_line(text: &str) -> String {
+    clean(text).replace('\n', " ").chars().take(MAX_REASON).collect()
 }
 
 #[cfg(test)]

@@ -50,8 +50,10 @@ impl World {
         let home = self.root().join("tick-home");
         std::fs::create_dir_all(&home)?;
         let script = setup.script.clone().unwrap_or_else(|| demo_script(self.forge_url()));
-        write(&home.join("recording.json"), &serde_json::to_string_pretty(&script)?)?;
-        let mut config = self.tick_config(setup, &home);
+        // Outside the home, which no child of the product may read.
+        let recording = self.root().join("recording.json");
+        write(&recording, &serde_json::to_string_pretty(&script)?)?;
+        let mut config = self.tick_config(setup, &recording);
         merge(&mut config, &setup.config);
         write(&home.join("config.json"), &serde_json::to_string_pretty(&config)?)?;
         let mut env = format!("GITHUB_TOKEN={FORGE_TOKEN}\nWORLD_TRACKER_TOKEN={TRACKER_TOKEN}\n");
@@ -63,9 +65,9 @@ impl World {
     }
 
     /// The config as JSON.
-    fn tick_config(&self, setup: &Setup, home: &Path) -> Value {
+    fn tick_config(&self, setup: &Setup, recording: &Path) -> Value {
         let (agent, definition) = setup.agent.clone().unwrap_or_else(|| {
-            let args = json!(["__recorded-agent", home.join("recording.json")]);
+            let args = json!(["__recorded-agent", recording]);
             let defined = json!({ "kind": "command", "program": setup.program, "args": args, "billing": "plan" });
             ("recording".to_owned(), defined)
         });

@@ -93,6 +93,7 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         schema: agents::schema(question.role),
         cwd: question.cwd,
         commands: question.commands,
+        toolchain_env: &ctx.config.toolchain_env,
         scratch: &scratch,
         hide: vec![ctx.config.home.root.clone()],
         run_id: run_id.clone(),

@@ -241,6 +241,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         run_id: run_id.clone(),
         second_run: false,
         only: None,
+        reference: None,
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         toolchain_env: ctx.config.toolchain_env.clone(),
         scratch: dir.join("scratch"),
@@ -273,6 +274,7 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
     })
     .await;
     let timed_out = done.exit == RunExit::TimedOut;
+    let not_run = matches!(done.exit, RunExit::Stopped | RunExit::SpawnFailed(_));
     let (exit, note) = match done.exit {
         RunExit::Code(code) => (Some(code), String::new()),
         RunExit::Signal(signal) => (None, format!("signal {signal}")),
@@ -282,6 +284,7 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
     };
     SuiteOutput {
         timed_out,
+        not_run,
         exit,
         truncated: done.truncated,
         stdout: done.stdout,
@@ -312,6 +315,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     let suite = suite::run_suite(&runner, &tree, &commands, &suite_options(ctx, repo, &dir, &run_id)).await;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
+    let suite = suite?;
     let failed = suite.count(TestStatus::Fail) + suite.count(TestStatus::Error);
     let known = known_failures(ctx, facts)?;
     let new_failures = suite
@@ -326,6 +330,8 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
         .count();
     Ok(if let Some(why) = &suite.unreadable {
         (false, format!("the results cannot be read: {why}"))
+    } else if suite.timed_out {
+        (false, "the tests did not end in time".to_owned())
     } else if suite.total() == 0 || !suite.load_errors.is_empty() {
         (false, "the tests could not be loaded".to_owned())
     } else {

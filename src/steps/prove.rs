@@ -32,7 +32,7 @@ pub struct ProveRequest {
     pub commands: Vec<CommandLine>,
     /// Paths of the test part, for the runs of the new files alone.
     pub test_files: Vec<String>,
-    /// `second_run`, `only` and parts of `scratch` are set for each run here.
+    /// `second_run`, `only`, `reference` and parts of `scratch` are set for each run here.
     pub options: SuiteOptions,
     /// Where every tree but `head_again` stands while its tests run: a build cache or an editable install that names
     /// an absolute path would otherwise test another tree. None = each runs where it is.
@@ -47,6 +47,7 @@ pub struct Proven {
     pub runs: Runs,
 }
 
+/// Fails with [`suite::NotRun`] when the tests were stopped: then there is no grade, and nothing to record.
 pub async fn prove(
     runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
     trees: &ProofTrees,
@@ -68,10 +69,10 @@ pub async fn prove(
             Run::Base | Run::Red | Run::Head | Run::Alone => request.work.as_deref(),
         };
         let suite = match work {
-            None => suite::run_suite(runner, tree, &commands, &options).await,
+            None => suite::run_suite(runner, tree, &commands, &options).await?,
             Some(work) => {
                 let run = async |dir: &Path| suite::run_suite(runner, dir, &commands, &options).await;
-                with_tree_at(work, tree, run).await?
+                with_tree_at(work, tree, run).await??
             }
         };
         match run {
@@ -96,9 +97,15 @@ fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &Prov
         files: request.test_files.clone(),
         ids,
     });
+    // While the base's own tests run, the base stands elsewhere.
+    let reference = match (run, &request.work) {
+        (Run::Base, Some(work)) => work,
+        (Run::Base | Run::Red | Run::Head | Run::HeadAgain | Run::Alone, _) => &trees.base,
+    };
     let options = SuiteOptions {
         second_run: run == Run::HeadAgain,
         only,
+        reference: Some(reference.clone()),
         scratch: request.options.scratch.join(name),
         ..request.options.clone()
     };

@@ -32,7 +32,7 @@ pub struct Encoded {
 
 pub fn encode(snapshot: &Snapshot) -> serde_json::Result<Encoded> {
     let json = serde_json::to_vec(snapshot)?;
-    let digest = Sha256::digest(&json).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = crate::text::hex(&Sha256::digest(&json));
     Ok(Encoded { json, digest })
 }
 

@@ -201,7 +201,7 @@ pub fn plain(code: &str) -> bool {
         return false;
     };
     jaq_core::load::parse::Parser::new(&tokens)
-        .parse(|parser| parser.term())
+        .parse(jaq_core::load::parse::Parser::term)
         .is_ok_and(|term| is_plain(&term))
 }
 

@@ -10,6 +10,8 @@ mod mail_server;
 #[cfg(test)]
 mod papers;
 #[cfg(test)]
+mod spine;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod units;

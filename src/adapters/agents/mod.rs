@@ -58,6 +58,8 @@ pub struct AgentCall<'a> {
     pub cwd: &'a Path,
     /// Commands that the fixer may run: the repo's own tests.
     pub commands: &'a [CommandLine],
+    /// Where tool chains are, which would not be found under another home; no secrets.
+    pub toolchain_env: &'a [(String, String)],
     /// Directory under which this run gets a private one (home, temporary files), gone when it ends.
     pub scratch: &'a Path,
     /// Directories that the agent may not read: the home of tick.
@@ -102,6 +104,7 @@ struct Request<'a> {
     prompt: &'a str,
     schema: &'a str,
     commands: &'a [CommandLine],
+    toolchain_env: &'a [(String, String)],
     files: &'a files::Files,
     path: &'a str,
     deadline: Duration,
@@ -112,6 +115,8 @@ impl Request<'_> {
     /// The fixed allow-list, then the adapter's own values, then what the owner gave this agent.
     fn env(&self, own: &[(&str, String)]) -> Env {
         let mut env = base_env(self.path, &self.files.home, &self.files.tmp, "C.UTF-8");
+        let tools = self.toolchain_env.iter();
+        env.extend(tools.map(|(name, value)| (name.clone(), value.clone().into())));
         env.extend(
             own.iter()
                 .map(|(name, value)| ((*name).to_owned(), value.clone().into())),
@@ -194,6 +199,7 @@ fn child(call: &AgentCall<'_>, files: &files::Files) -> ChildSpec {
         prompt: &call.prompt,
         schema: call.schema,
         commands: call.commands,
+        toolchain_env: call.toolchain_env,
         files,
         path: &path,
         deadline,

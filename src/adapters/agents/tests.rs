@@ -45,6 +45,7 @@ fn invocation(role: Role, agent: &Agent) -> (Vec<String>, Env, Vec<u8>) {
         prompt: "mend it",
         schema: schema(role),
         commands: &commands,
+        toolchain_env: &[("RUSTUP_HOME".to_owned(), "/opt/rustup".to_owned())],
         files: &files,
         path: "/bin",
         deadline: Duration::from_mins(1),
@@ -93,6 +94,7 @@ fn claude_is_kept_from_the_repository_and_from_the_shell() {
     );
     assert_eq!(stdin, b"mend it");
     assert_eq!(value_of(&env, "ANTHROPIC_API_KEY").as_deref(), Some("not-a-real-key"));
+    assert_eq!(value_of(&env, "RUSTUP_HOME").as_deref(), Some("/opt/rustup"));
     assert_eq!(value_of(&env, "HOME").as_deref(), Some("/nonexistent/run/home"));
     assert_eq!(value_of(&env, "LANG").as_deref(), Some("de_DE.UTF-8"));
     assert_eq!(env.iter().filter(|(name, _)| name == "LANG").count(), 1);

@@ -113,30 +113,30 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let s = ip.segments();
+    let part = ip.segments();
     // Addresses that carry an IPv4 one inside: mapped, compatible, NAT64, 6to4.
     let carried = |hi: u16, lo: u16| {
         let [a, b] = hi.to_be_bytes();
         let [c, d] = lo.to_be_bytes();
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
-    if s[..6] == [0, 0, 0, 0, 0, 0xffff] || s[..6] == [0x64, 0xff9b, 0, 0, 0, 0] {
-        return carried(s[6], s[7]);
+    if part[..6] == [0, 0, 0, 0, 0, 0xffff] || part[..6] == [0x64, 0xff9b, 0, 0, 0, 0] {
+        return carried(part[6], part[7]);
     }
-    if s[..6] == [0; 6] {
+    if part[..6] == [0; 6] {
         return false;
     }
-    if s[0] == 0x2002 {
-        return carried(s[1], s[2]);
+    if part[0] == 0x2002 {
+        return carried(part[1], part[2]);
     }
     !(ip.is_loopback()
         || ip.is_unspecified()
         || ip.is_multicast()
-        || (s[0] & 0xfe00) == 0xfc00
-        || (s[0] & 0xffc0) == 0xfe80
-        || (s[0] & 0xffc0) == 0xfec0
-        || (s[0] == 0x2001 && s[1] == 0xdb8)
-        || (s[0] == 0x64 && s[1] == 0xff9b))
+        || (part[0] & 0xfe00) == 0xfc00
+        || (part[0] & 0xffc0) == 0xfe80
+        || (part[0] & 0xffc0) == 0xfec0
+        || (part[0] == 0x2001 && part[1] == 0xdb8)
+        || (part[0] == 0x64 && part[1] == 0xff9b))
 }
 
 /// The resolver's refusals, found again in the chain of sources of a failed request.

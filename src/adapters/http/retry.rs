@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode, header};
 use super::HttpFailure;
 
 /// Longest wait that is taken from a server; a longer one means: not in this tick.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const LONGEST: Duration = Duration::from_hours(24);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryPolicy {

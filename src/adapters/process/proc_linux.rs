@@ -7,8 +7,8 @@ use std::{
 
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 
-use super::{Known, Member, marker};
-use crate::model::RunId;
+use super::{Known, Member};
+use crate::{adapters::process::RUN_ID_VARIABLE, model::RunId};
 
 /// Whose processes are looked for.
 pub(super) struct Scope<'a> {
@@ -46,14 +46,14 @@ pub(super) fn adopt_orphans() {
 pub(super) fn members(scope: &Scope<'_>) -> Vec<Member> {
     let own = std::process::id();
     let all = table();
-    let marker = marker(scope.run_id);
+    let marker = format!("{RUN_ID_VARIABLE}={}", scope.run_id);
     let mut found: BTreeSet<u32> = all
         .iter()
         .filter(|(pid, entry)| {
             scope.known.get(pid) == Some(&entry.start)
                 || scope.sessions.contains(&entry.session)
                 || is_stray(scope, own, **pid, **entry, &all)
-                || has_marker(**pid, &marker)
+                || has_marker(**pid, marker.as_bytes())
         })
         .map(|(pid, _)| *pid)
         .collect();

@@ -19,7 +19,7 @@ use tokio::{
 use super::{ChildSpec, GRACE, Network, RUN_ID_VARIABLE, RawRun, RunExit, capture::Capture, env, tree::Tree};
 
 /// How long output may still come once every process is gone.
-const DRAIN: Duration = Duration::from_secs(1);
+const DRAIN: Duration = Duration::from_millis(500);
 const STOP_CHECK: Duration = Duration::from_millis(500);
 /// Room in stderr for the helper's own lines.
 const REPORT: usize = 4 << 10;

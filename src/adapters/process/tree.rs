@@ -11,11 +11,10 @@ use std::{
 use rustix::process::{Pid, Signal};
 use tokio::process::{Child, Command};
 
-use super::RUN_ID_VARIABLE;
 use crate::model::RunId;
 
 /// Rounds of looking and killing; each finds what the round before let go.
-const ROUNDS: u32 = 60;
+const ROUNDS: u32 = 50;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 /// Leaders that run now. Held while one is started, so that nobody takes a fresh leader for a stray.
@@ -189,8 +188,3 @@ mod proc;
 #[cfg(not(target_os = "linux"))]
 #[path = "proc_other.rs"]
 mod proc;
-
-/// `NAME=value` of the marker, as it stands in an environment.
-fn marker(run_id: &RunId) -> Vec<u8> {
-    format!("{RUN_ID_VARIABLE}={run_id}").into_bytes()
-}

@@ -192,7 +192,7 @@ pub(super) fn prepare(
     };
     match detected {
         Detected::Unittest { program, flags, args } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(flags);
             prepared.args.push(write("driver.py", DRIVER)?);
             prepared.args.extend(args.iter().cloned());
@@ -202,7 +202,7 @@ pub(super) fn prepare(
             prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files }));
         }
         Detected::Node { program, args } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             let reporter = write("reporter.mjs", REPORTER)?;
             prepared.args = vec![
                 format!("--test-reporter={reporter}"),
@@ -214,7 +214,7 @@ pub(super) fn prepare(
             prepared.stdin = order(&json!({ "nonce": nonce }));
         }
         Detected::Cargo { program, args, harness } => {
-            prepared.program = locate(program, &options.path)?;
+            prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(args);
             prepared.args.push("--".to_owned());
             prepared.args.extend(harness.iter().cloned());

@@ -61,6 +61,8 @@ pub struct SuiteChild {
 pub struct SuiteOutput {
     /// None when it ended in another way than by exiting; `note` says how.
     pub exit: Option<i32>,
+    /// It was stopped, or never started, so it says nothing about the tree; `note` says why.
+    pub not_run: bool,
     pub timed_out: bool,
     /// `stdout` or `stderr` was cut.
     pub truncated: bool,
@@ -70,6 +72,14 @@ pub struct SuiteOutput {
     pub note: String,
     /// "sandboxed" or "not sandboxed: …".
     pub sandbox: String,
+}
+
+/// The tests were stopped or could not be started. Nothing may be concluded from that; they have to run again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the test command `{command}` did not run: {why}")]
+pub struct NotRun {
+    pub command: String,
+    pub why: String,
 }
 
 /// New tests to run alone.
@@ -91,6 +101,9 @@ pub struct SuiteOptions {
     pub only: Option<Only>,
     /// Directories in which programs are looked up; also the children's PATH.
     pub path: Vec<PathBuf>,
+    /// The base's tree: a command that names a program within the tree (`.venv/bin/python`) is run only where that
+    /// path leads to the same thing as there.
+    pub reference: Option<PathBuf>,
     /// Variables that tool chains need, such as `RUSTUP_HOME`; never a secret.
     pub toolchain_env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
@@ -111,7 +124,7 @@ pub async fn run_suite(
     dir: &Path,
     commands: &[CommandLine],
     options: &SuiteOptions,
-) -> Suite {
+) -> Result<Suite, NotRun> {
     let started = clock::instant();
     let mut suite = Suite::default();
     let mut digest = Sha256::new();
@@ -120,8 +133,16 @@ pub async fn run_suite(
     }
     for (index, command) in commands.iter().enumerate() {
         let left = options.timeout.saturating_sub(started.elapsed());
-        if let Err(why) = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await {
-            suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
+        let read = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await;
+        match read {
+            Ok(()) => {}
+            Err(Unread::NotRun(why)) => {
+                let command = command.text.clone();
+                return Err(NotRun { command, why });
+            }
+            Err(Unread::Because(why)) => {
+                suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
+            }
         }
         if suite.unreadable.is_some() || suite.timed_out {
             break;
@@ -129,7 +150,19 @@ pub async fn run_suite(
     }
     suite.digest = hex(&digest.finalize());
     suite.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    suite
+    Ok(suite)
+}
+
+/// Why one command gave no results.
+enum Unread {
+    NotRun(String),
+    Because(String),
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self::Because(why)
+    }
 }
 
 #[expect(
@@ -145,13 +178,16 @@ async fn run_one(
     options: &SuiteOptions,
     suite: &mut Suite,
     digest: &mut Sha256,
-) -> Result<(), String> {
+) -> Result<(), Unread> {
     let detected = command::detect(&command.argv)?;
     let room = room::Room::make(&options.scratch, index)?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
     let nonce = prepared.nonce.clone();
     let output = runner(child(prepared, dir, &room, deadline, options)).await;
+    if output.not_run {
+        return Err(Unread::NotRun(output.note));
+    }
 
     digest.update(output.exit.unwrap_or(-1).to_le_bytes());
     for part in [&output.stdout, &output.stderr] {
@@ -164,7 +200,7 @@ async fn run_one(
         return Ok(());
     }
     let Some(exit) = output.exit else {
-        return Err(format!("the run did not end by itself ({})", output.note));
+        return Err(format!("the run did not end by itself ({})", output.note).into());
     };
     let readout = match &detected {
         Detected::Unittest { .. } | Detected::Node { .. } => {
@@ -172,7 +208,9 @@ async fn run_one(
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } if output.truncated => return Err("its output was too long to be read".to_owned()),
+        Detected::Cargo { .. } if output.truncated => {
+            return Err("its output was too long to be read".to_owned().into());
+        }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
     };
     agrees_with_exit(&readout, exit)?;

@@ -3,8 +3,10 @@
 use std::{
     fs,
     os::unix::fs::{DirBuilderExt, PermissionsExt},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
+
+use super::SuiteOptions;
 
 /// Directories of one child, outside the tree.
 pub(super) struct Room {
@@ -38,43 +40,105 @@ impl Room {
     }
 }
 
-/// The absolute path of a program: as named, or on the list of directories.
-pub(super) fn locate(program: &str, path: &[PathBuf]) -> Result<PathBuf, String> {
+/// The absolute path of a program: as named, within the tree, or on the list of directories.
+pub(super) fn locate(program: &str, dir: &Path, options: &SuiteOptions) -> Result<PathBuf, String> {
     let runs =
         |file: &Path| fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
-    let named = Path::new(program);
-    if program.contains('/') {
-        if !named.is_absolute() {
-            return Err(format!(
-                "name {program} by an absolute path, or by a name that is found on PATH"
-            ));
+    let found = if Path::new(program).is_absolute() {
+        Some(PathBuf::from(program))
+    } else if program.contains('/') {
+        let same = options
+            .reference
+            .as_deref()
+            .is_some_and(|base| unchanged(Path::new(program), base, dir));
+        if !same {
+            return Err(format!("{program} is not the program that the base has there"));
         }
-        return if runs(named) {
-            Ok(named.to_owned())
-        } else {
-            Err(format!("{program} is not a program"))
-        };
+        Some(dir.join(program))
+    } else {
+        let places = options.path.iter().filter(|place| place.is_absolute());
+        places.map(|place| place.join(program)).find(|file| runs(file))
+    };
+    let found = found.ok_or_else(|| format!("{program} was not found on PATH"))?;
+    if runs(&found) {
+        Ok(found)
+    } else {
+        Err(format!("{program} is not a program"))
     }
-    let found = path
-        .iter()
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join(program))
-        .find(|file| runs(file));
-    found.ok_or_else(|| format!("{program} was not found on PATH"))
+}
+
+/// Whether a path leads to the same thing in two trees: a fix must not bring the program that judges it.
+fn unchanged(path: &Path, base: &Path, dir: &Path) -> bool {
+    let (mut old, mut new) = (base.to_owned(), dir.to_owned());
+    for part in path.components() {
+        let Component::Normal(part) = part else {
+            if part == Component::CurDir {
+                continue;
+            }
+            return false;
+        };
+        old.push(part);
+        new.push(part);
+        let (Ok(was), Ok(is)) = (fs::symlink_metadata(&old), fs::symlink_metadata(&new)) else {
+            return false;
+        };
+        let same = match (was.is_symlink(), is.is_symlink()) {
+            (true, true) => fs::read_link(&old).ok() == fs::read_link(&new).ok(),
+            (false, false) if was.is_file() => is.is_file() && fs::read(&old).ok() == fs::read(&new).ok(),
+            (false, false) => was.is_dir() && is.is_dir(),
+            (true, false) | (false, true) => false,
+        };
+        if !same {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::os::unix::fs::symlink;
+
+    use super::{
+        super::testing::{options, plant},
+        *,
+    };
 
     #[test]
-    fn a_program_inside_the_tree_is_not_started() {
-        assert!(locate("./node", &[]).unwrap_err().contains("absolute"));
-        assert!(locate("no-such-program", &[PathBuf::from("/usr/bin")]).is_err());
-        assert!(
-            locate("sh", &[PathBuf::from("/bin"), PathBuf::from("/usr/bin")])
-                .unwrap()
-                .is_absolute()
-        );
+    fn programs_are_found_by_path_or_name() {
+        let here = Path::new("/");
+        let options = options(here);
+        assert!(locate("sh", here, &options).unwrap().is_absolute());
+        assert_eq!(locate("/bin/sh", here, &options).unwrap(), Path::new("/bin/sh"));
+        for (program, expected) in [
+            ("no-such-program", "not found on PATH"),
+            ("/no/such/program", "not a program"),
+            ("bin/sh", "not the program that the base has"),
+        ] {
+            assert!(
+                locate(program, here, &options).unwrap_err().contains(expected),
+                "{program}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_program_in_the_tree_has_to_be_the_bases() {
+        let dir = tempfile::tempdir().unwrap();
+        let (base, head) = (dir.path().join("base"), dir.path().join("head"));
+        for tree in [&base, &head] {
+            plant(tree, &[("env/bin/tool", "one"), ("other", "")]);
+            symlink("/bin/sh", tree.join("env/bin/python3")).unwrap();
+        }
+        let same = |path: &str| unchanged(Path::new(path), &base, &head);
+        assert!(same("env/bin/python3") && same("./env/bin/tool"));
+        assert!(!same("env/../env/bin/tool") && !same("env/bin/none"));
+        fs::write(head.join("env/bin/tool"), "two").unwrap();
+        fs::remove_file(head.join("env/bin/python3")).unwrap();
+        symlink("/bin/true", head.join("env/bin/python3")).unwrap();
+        assert!(!same("env/bin/tool") && !same("env/bin/python3"));
+        fs::rename(head.join("env"), head.join("moved")).unwrap();
+        symlink("moved", head.join("env")).unwrap();
+        assert!(!same("env/bin/tool"), "a directory became a link");
     }
 }

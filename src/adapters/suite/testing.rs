@@ -63,6 +63,7 @@ pub(crate) fn options(scratch: &Path) -> SuiteOptions {
         second_run: false,
         only: None,
         path: path.map(Path::to_owned).to_vec(),
+        reference: None,
         toolchain_env: Vec::new(),
         scratch: scratch.to_owned(),
         redactor: Redactor::default(),

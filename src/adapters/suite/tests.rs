@@ -33,7 +33,9 @@ impl Bench {
     }
 
     async fn run_with(&self, text: &str, options: &SuiteOptions) -> Suite {
-        run_suite(&plain, &self.tree(), &[command(text)], options).await
+        run_suite(&plain, &self.tree(), &[command(text)], options)
+            .await
+            .unwrap()
     }
 }
 
@@ -229,7 +231,9 @@ async fn the_environment_is_an_allow_list_and_the_second_run_has_no_ci() {
             second_run,
             ..bench.options()
         };
-        run_suite(&spy, &bench.tree(), &[command("python3 -m unittest")], &options).await;
+        run_suite(&spy, &bench.tree(), &[command("python3 -m unittest")], &options)
+            .await
+            .unwrap();
     }
     let seen = seen.into_inner();
     let names = |child: &SuiteChild| child.env.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -257,10 +261,27 @@ async fn the_environment_is_an_allow_list_and_the_second_run_has_no_ci() {
 async fn unknown_runners_are_unreadable_and_never_started() {
     let bench = Bench::new(&[]);
     let none = async |child: SuiteChild| -> SuiteOutput { panic!("started {}", child.program.display()) };
-    let suite = run_suite(&none, &bench.tree(), &[command("make test")], &bench.options()).await;
+    let suite = run_suite(&none, &bench.tree(), &[command("make test")], &bench.options())
+        .await
+        .unwrap();
     assert!(suite.unreadable.unwrap().starts_with("`make test`: not a runner"));
-    let suite = run_suite(&none, &bench.tree(), &[], &bench.options()).await;
+    let suite = run_suite(&none, &bench.tree(), &[], &bench.options()).await.unwrap();
     assert!(suite.unreadable.is_some());
+}
+
+#[tokio::test]
+async fn a_stopped_run_is_no_result_at_all() {
+    let bench = Bench::new(&[]);
+    let stopped = async |_: SuiteChild| SuiteOutput {
+        not_run: true,
+        note: "it was stopped".to_owned(),
+        ..SuiteOutput::default()
+    };
+    let outcome = run_suite(&stopped, &bench.tree(), &[command("cargo test")], &bench.options()).await;
+    assert_eq!(
+        outcome.unwrap_err().to_string(),
+        "the test command `cargo test` did not run: it was stopped"
+    );
 }
 
 const NODE: &str = r"

@@ -1,31 +1,29 @@
 //! Rules about what is added, whatever the file: secrets, hidden characters, binaries, modes, links, names.
 
 use super::{FileChange, Hit, Side, lines::Lines};
-use crate::{model::evidence::GuardVerdict, text::Redactor};
+use crate::{
+    model::evidence::GuardVerdict,
+    text::{Redactor, clean::is_invisible},
+};
 
 pub(super) const LINK: u32 = 0o120_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
 const EXECUTABLE: u32 = 0o100_755;
 
-/// A reader does not see it, or it changes the order of what the reader sees.
-pub fn hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// A joiner is part of writing where letters or emoji stand on both sides of it.
+/// The first character that a reader does not see, or that changes the order of what is seen. A joiner between
+/// letters or emoji, and the selector that makes an emoji of a sign, are part of writing.
 fn hides(text: &str) -> Option<char> {
     let chars: Vec<char> = text.chars().collect();
+    let shown = |c: &char| !is_invisible(*c) && !c.is_control();
     chars.iter().enumerate().find_map(|(at, c)| {
-        let odd = hidden(*c) || (c.is_control() && !matches!(c, '\t' | '\r' | '\u{c}'));
-        let around = |i: Option<usize>| {
-            i.and_then(|i| chars.get(i))
-                .is_some_and(|c| !c.is_ascii() && !hidden(*c))
+        let before = at.checked_sub(1).and_then(|i| chars.get(i)).filter(|c| shown(c));
+        let after = chars.get(at + 1).filter(|c| !c.is_ascii() && shown(c));
+        let written = match c {
+            '\u{200c}' | '\u{200d}' => after.is_some() && at > 0 && !chars[at - 1].is_ascii(),
+            '\u{fe0e}' | '\u{fe0f}' => before.is_some_and(|c| !c.is_ascii() || "0123456789#*".contains(*c)),
+            _ => matches!(c, '\t' | '\r' | '\u{c}'),
         };
-        let joins = matches!(c, '\u{200c}' | '\u{200d}') && around(at.checked_sub(1)) && around(Some(at + 1));
-        (odd && !joins).then_some(*c)
+        ((is_invisible(*c) || c.is_control()) && !written).then_some(*c)
     })
 }
 
@@ -191,7 +189,7 @@ fn binary(change: &FileChange, new: &Side, hits: &mut Vec<Hit>) {
 pub(super) fn visible(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim().chars().take(200) {
-        if hidden(c) || c.is_control() {
+        if is_invisible(c) || c.is_control() {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

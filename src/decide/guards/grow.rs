@@ -29,13 +29,19 @@ pub(super) struct Growth<'a> {
     old: &'a Source<'a>,
     new: &'a Source<'a>,
     /// Every word of the old file: a new name among them would take over what old tests mean.
-    words: BTreeSet<&'a str>,
+    words: std::rc::Rc<BTreeSet<&'a str>>,
+    depth: usize,
     pub(super) breaks: Vec<Break>,
 }
 
+/// Classes within classes and blocks within blocks; what is deeper is one piece.
+const DEEPEST: usize = 30;
+/// Tokens of a file that is still compared.
+const LARGEST: usize = 300_000;
+
 impl<'a> Growth<'a> {
     pub(super) fn new(old: &'a Source<'a>, new: &'a Source<'a>) -> Self {
-        let words = old
+        let words: BTreeSet<&str> = old
             .tokens
             .iter()
             .filter(|t| t.class == Class::Word)
@@ -44,9 +50,15 @@ impl<'a> Growth<'a> {
         Self {
             old,
             new,
-            words,
+            words: words.into(),
+            depth: 0,
             breaks: Vec::new(),
         }
+    }
+
+    fn unreadable(&self) -> bool {
+        let large = self.old.tokens.len().max(self.new.tokens.len()) > LARGEST;
+        large || !self.old.readable || !self.new.readable
     }
 
     /// Compares whole files.
@@ -55,11 +67,11 @@ impl<'a> Growth<'a> {
         if self.old.same(&o, self.new, &n) {
             return Vec::new();
         }
-        if !self.old.balanced || !self.new.balanced {
+        if self.unreadable() {
             self.breaks.push(Break {
                 old: Some(o),
                 new: Some(n),
-                why: "brackets do not match, so the change cannot be read".to_owned(),
+                why: "the file cannot be read as code, so no change of it can be judged".to_owned(),
             });
             return self.breaks;
         }
@@ -70,16 +82,32 @@ impl<'a> Growth<'a> {
 
     /// Compares two lists of items of one container. Returns the pairs in the order of the new list.
     pub(super) fn lists(&mut self, old: &[Item], new: &[Item], in_class: bool) -> Vec<Pair> {
+        // A new item that equals some old one does not stand for another.
+        let kept: Vec<bool> = {
+            let keys: BTreeSet<String> = old.iter().map(|o| self.old.fingerprint(&o.all)).collect();
+            new.iter()
+                .map(|n| keys.contains(&self.new.fingerprint(&n.all)))
+                .collect()
+        };
         let mut taken = vec![None; new.len()];
         let mut from = 0;
         for (n, item) in old.iter().enumerate() {
-            if let Some(at) = (from..new.len()).find(|at| self.kept(item, &new[*at])) {
+            let mut second = None;
+            let whole = (from..new.len()).find(|at| match self.relation(item, &new[*at], kept[*at]) {
+                Some(breaks) if breaks.is_empty() => true,
+                Some(breaks) => {
+                    second.get_or_insert((*at, breaks));
+                    false
+                }
+                None => false,
+            });
+            if let Some(at) = whole {
                 taken[at] = Some(n);
                 from = at + 1;
-            } else if let Some(at) = (from..new.len()).find(|at| self.counterpart(item, &new[*at], &old[n + 1..])) {
+            } else if let Some((at, breaks)) = second {
                 taken[at] = Some(n);
                 from = at + 1;
-                self.broken(item, &new[at]);
+                self.breaks.extend(breaks);
             } else {
                 self.breaks.push(Break {
                     old: Some(item.all.clone()),
@@ -101,12 +129,31 @@ impl<'a> Growth<'a> {
         pairs
     }
 
-    /// The old item is there as it was, or grew in a way that keeps all of it.
-    fn kept(&self, old: &Item, new: &Item) -> bool {
-        self.old.same(&old.all, self.new, &new.all)
-            || self.grown_container(old, new).is_some_and(|breaks| breaks.is_empty())
-            || self.grown_import(old, new)
-            || self.grown_table(&old.all, &new.all, old.all.clone(), new.all.clone())
+    /// None: the new item is another one. Empty: the old item is there, as it was or grown in a way that keeps all of
+    /// it. Else what is wrong with the new item that stands for it.
+    fn relation(&self, old: &Item, new: &Item, new_is_kept: bool) -> Option<Vec<Break>> {
+        if self.old.same(&old.all, self.new, &new.all) {
+            return Some(Vec::new());
+        }
+        if new_is_kept {
+            return None;
+        }
+        if let Some(breaks) = self.grown_container(old, new) {
+            return Some(breaks);
+        }
+        let alike = self.old.tokens[old.all.start].same(&self.new.tokens[new.all.start]);
+        if alike
+            && (self.grown_import(old, new) || self.grown_table(&old.all, &new.all, old.all.clone(), new.all.clone()))
+        {
+            return Some(Vec::new());
+        }
+        self.counterpart(old, new).then(|| {
+            vec![Break {
+                old: Some(old.all.clone()),
+                new: Some(new.all.clone()),
+                why: "an existing test is changed".to_owned(),
+            }]
+        })
     }
 
     /// Breaks inside a container whose head and tail are as they were.
@@ -116,10 +163,16 @@ impl<'a> Growth<'a> {
             .old
             .same(&(old.all.start..o.start), self.new, &(new.all.start..n.start));
         let tail = self.old.same(&(o.end..old.all.end), self.new, &(n.end..new.all.end));
-        if !head || !tail {
+        if !head || !tail || self.depth >= DEEPEST {
             return None;
         }
-        let mut inner = Growth::new(self.old, self.new);
+        let mut inner = Growth {
+            old: self.old,
+            new: self.new,
+            words: self.words.clone(),
+            depth: self.depth + 1,
+            breaks: Vec::new(),
+        };
         inner.lists(
             &self.old.items(o),
             &self.new.items(n),
@@ -128,24 +181,10 @@ impl<'a> Growth<'a> {
         Some(inner.breaks)
     }
 
-    fn broken(&mut self, old: &Item, new: &Item) {
-        if let Some(breaks) = self.grown_container(old, new) {
-            self.breaks.extend(breaks);
-        } else {
-            self.breaks.push(Break {
-                old: Some(old.all.clone()),
-                new: Some(new.all.clone()),
-                why: "an existing test is changed".to_owned(),
-            });
-        }
-    }
-
-    /// The new item that stands for an old one: same name, or the same container head; and it is no later old item.
-    fn counterpart(&self, old: &Item, new: &Item, later: &[Item]) -> bool {
+    /// The new item stands for the old one, since it has its name.
+    fn counterpart(&self, old: &Item, new: &Item) -> bool {
         let (a, b) = (intro(self.old, &old.all), intro(self.new, &new.all));
-        let alike = !a.names.is_empty() && a.names == b.names && (a.role == b.role || b.role == Role::Other);
-        let head = self.grown_container(old, new).is_some();
-        (alike || head) && !later.iter().any(|l| self.old.same(&l.all, self.new, &new.all))
+        !a.names.is_empty() && a.names == b.names && (a.role == b.role || b.role == Role::Other)
     }
 
     /// Names were added to an import, none was renamed and no module exchanged.

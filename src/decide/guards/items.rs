@@ -13,7 +13,10 @@ pub(super) struct Source<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     /// Index of the matching bracket; itself where there is none.
     pairs: Vec<usize>,
-    pub(super) balanced: bool,
+    /// Stands inside brackets.
+    inside: Vec<bool>,
+    /// Its brackets match, and not too deep for a reader.
+    pub(super) readable: bool,
 }
 
 /// Ranges are token indices.
@@ -27,19 +30,20 @@ pub(super) struct Item {
 impl<'a> Source<'a> {
     pub(super) fn new(text: &'a str, language: Language) -> Self {
         let mut tokens = lex(text, Syntax::Code(language));
-        let (pairs, balanced) = match_brackets(&tokens);
+        let (pairs, _, readable) = match_brackets(&tokens);
         let keep = kept(&tokens, &pairs);
         let mut index = 0;
         tokens.retain(|_| {
             index += 1;
             keep[index - 1]
         });
-        let (pairs, _) = match_brackets(&tokens);
+        let (pairs, inside, _) = match_brackets(&tokens);
         Self {
             language,
             tokens,
             pairs,
-            balanced,
+            inside,
+            readable,
         }
     }
 
@@ -64,10 +68,26 @@ impl<'a> Source<'a> {
             && (self.language != Language::Python || self.line_shape(a, item) == other.line_shape(b, item2))
     }
 
+    /// Equal for two items that are the same; others may share it.
+    pub(super) fn fingerprint(&self, item: &Range<usize>) -> String {
+        let mut out = String::new();
+        for at in item.clone() {
+            if self.language == Language::Python
+                && let Some(depth) = self.line_shape(at, item)
+            {
+                out.push('\n');
+                out.push_str(&depth.to_string());
+            }
+            out.push(' ');
+            out.push_str(self.tokens[at].text);
+        }
+        out
+    }
+
     /// In Python a line's beginning and depth matter, except inside brackets. Depth counts from the item.
     fn line_shape(&self, at: usize, range: &Range<usize>) -> Option<isize> {
         let token = &self.tokens[at];
-        if !token.first || self.inside_brackets(at) {
+        if !token.first || self.inside[at] {
             return None;
         }
         let base = self.tokens[range.start..=at]
@@ -75,23 +95,6 @@ impl<'a> Source<'a> {
             .find(|t| t.first)
             .map_or(0, |t| t.indent);
         Some(token.indent.cast_signed() - base.cast_signed())
-    }
-
-    fn inside_brackets(&self, at: usize) -> bool {
-        // Brackets are short in the tests that people write; a marked depth would not be worth its memory.
-        let mut i = at;
-        while i > 0 {
-            i -= 1;
-            let token = &self.tokens[i];
-            if is_close(token) && self.pairs[i] < i {
-                i = self.pairs[i];
-            } else if is_open(token) {
-                return true;
-            } else if token.first && token.indent == 0 {
-                return false;
-            }
-        }
-        false
     }
 
     pub(super) fn pair(&self, at: usize) -> Option<usize> {
@@ -330,27 +333,30 @@ fn is_close(token: &Token<'_>) -> bool {
     token.class == Class::Mark && matches!(token.text, ")" | "]" | "}")
 }
 
-fn match_brackets(tokens: &[Token<'_>]) -> (Vec<usize>, bool) {
+/// Partners, what stands inside, and whether all of it fits.
+fn match_brackets(tokens: &[Token<'_>]) -> (Vec<usize>, Vec<bool>, bool) {
+    const DEEPEST: usize = 100;
     let mut pairs: Vec<usize> = (0..tokens.len()).collect();
+    let mut inside = vec![false; tokens.len()];
     let mut open: Vec<usize> = Vec::new();
-    let mut balanced = true;
+    let mut fits = true;
     for (i, token) in tokens.iter().enumerate() {
+        inside[i] = !open.is_empty();
         if is_open(token) {
             open.push(i);
+            fits &= open.len() <= DEEPEST;
         } else if is_close(token) {
-            let fits = open
-                .last()
-                .is_some_and(|o| matches!((tokens[*o].text, token.text), ("(", ")") | ("[", "]") | ("{", "}")));
-            if let Some(o) = open.last().copied().filter(|_| fits) {
-                open.pop();
+            let partner =
+                open.pop_if(|o| matches!((tokens[*o].text, token.text), ("(", ")") | ("[", "]") | ("{", "}")));
+            if let Some(o) = partner {
                 pairs[o] = i;
                 pairs[i] = o;
             } else {
-                balanced = false;
+                fits = false;
             }
         }
     }
-    (pairs, balanced && open.is_empty())
+    (pairs, inside, fits && open.is_empty())
 }
 
 /// A comma before a closing bracket is formatting, except where it makes a tuple of one.

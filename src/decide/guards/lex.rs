@@ -213,7 +213,7 @@ impl Lexer<'_> {
             }
             Syntax::Code(Language::Script) => {
                 if rest.starts_with('`') {
-                    Some(template(rest))
+                    Some(template(rest, 0))
                 } else if rest.starts_with('/') && self.regex_may_start() {
                     regex(rest)
                 } else {
@@ -353,8 +353,11 @@ fn block_comment(rest: &str, nested: bool) -> usize {
     rest.len()
 }
 
+/// Templates within templates; beyond this the rest of the file is one text.
+const NESTED: usize = 20;
+
 /// A template literal with what stands in its `${}`.
-fn template(rest: &str) -> usize {
+fn template(rest: &str, nested: usize) -> usize {
     let bytes = rest.as_bytes();
     let mut at = 1;
     let mut depth = 0_usize;
@@ -368,8 +371,9 @@ fn template(rest: &str) -> usize {
             }
             b'{' if depth > 0 => depth += 1,
             b'}' if depth > 0 => depth -= 1,
+            b'`' if nested == NESTED => return rest.len(),
             b'`' => {
-                at += template(&rest[at..]);
+                at += template(&rest[at..], nested + 1);
                 continue;
             }
             _ => {}
@@ -470,6 +474,7 @@ mod tests {
             ] {
                 lex(source, Syntax::Code(language));
             }
+            lex(&"`${".repeat(100_000), Syntax::Code(language));
         }
     }
 }

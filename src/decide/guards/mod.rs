@@ -17,7 +17,6 @@ mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
 
-pub use content::hidden;
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};

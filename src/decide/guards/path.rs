@@ -4,6 +4,8 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use unicode_normalization::UnicodeNormalization as _;
 
+use crate::text::clean::is_invisible;
+
 /// What changes how code is built, checked, shipped or guarded, or who may do what. Matched after [`normal`].
 pub const SENSITIVE: &[&str] = &[
     // The forge and its automation.
@@ -117,6 +119,24 @@ pub const SENSITIVE: &[&str] = &[
     "**/.env",
     "**/.vscode/**",
     "**/.idea/**",
+    // What the checks demand.
+    "**/tsconfig*.json",
+    "**/eslint.config.*",
+    "**/.eslintrc*",
+    "**/.eslintignore",
+    "**/biome.json{c,}",
+    "**/{.,}ruff.toml",
+    "**/{.,}mypy.ini",
+    "**/pyrightconfig.json",
+    "**/.flake8",
+    "**/{.,}pylintrc",
+    "**/{.,}clippy.toml",
+    "**/deny.toml",
+    "**/.golangci.*",
+    "**/.semgrep*{,/**}",
+    "**/sonar-project.properties",
+    "**/{codecov,.codecov}.y{a,}ml",
+    "**/{scripts,tools,bin,hack}/**/*guard*",
     "**/makefile",
     "**/gnumakefile",
     "**/justfile",
@@ -215,7 +235,7 @@ pub fn normal(path: &[u8]) -> String {
 
 /// Upper and then lower case folds what lower case alone leaves apart, such as the long s.
 fn fold(text: &str) -> String {
-    let seen: String = text.chars().filter(|c| !super::content::hidden(*c)).nfc().collect();
+    let seen: String = text.chars().filter(|c| !is_invisible(*c)).nfc().collect();
     seen.to_uppercase().to_lowercase().nfc().collect()
 }
 

@@ -91,7 +91,7 @@ fn changed(old: &Side, new: &Side, kind: Kind, name: &str, hits: &mut Vec<Hit>) 
         Kind::Fixture => fixture(a, b, name, hits),
         Kind::Runner | Kind::Ci => configuration(a, b, name, hits),
         Kind::Manifest => manifest(a, b, name, hits),
-        Kind::Source(Some(Language::Rust)) => inline(a, b, hits),
+        Kind::Source(Some(language @ (Language::Rust | Language::Python))) => inline(a, b, language, hits),
         Kind::Source(_) | Kind::Lock => {}
     }
 }
@@ -106,9 +106,9 @@ fn breaks(old: &str, new: &str, language: Language, hits: &mut Vec<Hit>) {
     report(&found, (old, &a), (new, &b), hits);
 }
 
-/// Tests inside a Rust source file.
-fn inline(old: &str, new: &str, hits: &mut Vec<Hit>) {
-    let (a, b) = (Source::new(old, Language::Rust), Source::new(new, Language::Rust));
+/// Tests inside a source file.
+fn inline(old: &str, new: &str, language: Language, hits: &mut Vec<Hit>) {
+    let (a, b) = (Source::new(old, language), Source::new(new, language));
     let (tests, new_tests) = (inline_tests(&a), inline_tests(&b));
     if tests.is_empty() {
         return;
@@ -119,8 +119,15 @@ fn inline(old: &str, new: &str, hits: &mut Vec<Hit>) {
     report(&found, (old, &a), (new, &b), hits);
 }
 
-/// Items under `#[test]` or `#[cfg(test)]`, also within modules of the source.
+/// Items under `#[test]` or `#[cfg(test)]`, also within modules of the source; in Python, classes of `unittest`.
 pub(super) fn inline_tests(source: &Source<'_>) -> Vec<Item> {
+    if source.language == Language::Python {
+        let is_case = |item: &Item| {
+            let head = item.all.start..item.body.as_ref().map_or(item.all.start, |b| b.start);
+            source.tokens[head].iter().any(|t| t.is("TestCase"))
+        };
+        return source.top().into_iter().filter(is_case).collect();
+    }
     let mut out = Vec::new();
     let mut open = source.top();
     open.reverse();
@@ -139,9 +146,20 @@ pub(super) fn inline_tests(source: &Source<'_>) -> Vec<Item> {
 
 fn report(found: &[Break], old: (&str, &Source<'_>), new: (&str, &Source<'_>), hits: &mut Vec<Hit>) {
     for one in found.iter().take(MOST) {
-        let a = one.old.clone().map(|r| lines_of(old.1, &r)).unwrap_or_default();
+        let mut a = one.old.clone().map(|r| lines_of(old.1, &r)).unwrap_or_default();
         let b = one.new.clone().map(|r| lines_of(new.1, &r)).unwrap_or_default();
+        if b.is_empty() {
+            // What is gone is named by its own line, not by what stands above it.
+            let marks = a.iter().take_while(|(_, text)| text.starts_with(['#', '@'])).count();
+            a.drain(..marks.min(a.len().saturating_sub(1)));
+        }
         let (line, was, is) = first_difference(&a, &b);
+        let grew = was.is_none() && !a.is_empty();
+        let why = if grew {
+            "a line is put into an existing test; write a new test instead"
+        } else {
+            one.why.as_str()
+        };
         let raw = |text: &str, line: Option<u32>| {
             let index = line.and_then(|l| usize::try_from(l).ok());
             index
@@ -149,7 +167,7 @@ fn report(found: &[Break], old: (&str, &Source<'_>), new: (&str, &Source<'_>), h
                 .map(visible)
                 .unwrap_or_default()
         };
-        hits.push(hit(one.why.clone()).at(line).change(&raw(old.0, was), &raw(new.0, is)));
+        hits.push(hit(why).at(line).change(&raw(old.0, was), &raw(new.0, is)));
     }
 }
 

@@ -19,8 +19,9 @@ fn findings(path: &str, old: Option<&str>, new: Option<&str>) -> Vec<Finding> {
         old: old.and_then(side),
         new: new.and_then(side),
     };
-    let policy = GuardPolicy::new([], 400, 120).unwrap();
-    let report = judge(&[change], &policy, &Redactor::default());
+    static POLICY: std::sync::OnceLock<GuardPolicy> = std::sync::OnceLock::new();
+    let policy = POLICY.get_or_init(|| GuardPolicy::new([], 400, 120).unwrap());
+    let report = judge(&[change], policy, &Redactor::default());
     report
         .findings
         .into_iter()
@@ -366,11 +367,11 @@ fn rust_tests_inside_and_outside_of_the_source() {
         "assert!(total(&[]) < 9);",
     );
     bad("    #[test]\n", "    #[test]\n    #[ignore]\n", "", "#[ignore]");
-    bad("    #[test]\n", "", "#[test]", "");
+    bad("    #[test]\n", "", "fn empty() {", "");
     bad(
         "#[cfg(test)]\n",
         "#[cfg(all(test, feature = \"slow\"))]\n",
-        "#[cfg(test)]",
+        "mod tests {",
         "",
     );
     bad(
@@ -484,6 +485,55 @@ fn go_tests() {
     good(
         "\nfunc TestQueue",
         "\nfunc TestMore(t *testing.T) {\n\tif size(\"a\") != 1 {\n\t\tt.Fatal(\"no\")\n\t}\n}\n\nfunc TestQueue",
+    );
+}
+
+#[test]
+fn tests_of_unittest_inside_a_source_file() {
+    let file = "def total(o):\n    return 0\n\n\nclass Check(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(total([]), 0)\n";
+    passes("app/total.py", file, &file.replace("return 0", "return sum(o)"));
+    refused(
+        "app/total.py",
+        file,
+        &file.replace("total([]), 0", "0, 0"),
+        "self.assertEqual(total([]), 0)",
+        "self.assertEqual(0, 0)",
+    );
+    // A function of the product may be named like a test.
+    passes(
+        "app/net.py",
+        "def test_link():\n    return 1\n",
+        "def test_link():\n    return 2\n",
+    );
+}
+
+#[test]
+fn nesting_has_an_end() {
+    let deep = |n: usize| format!("describe('a', () => {{\n{}{}}});\n", "[".repeat(n), "]".repeat(n));
+    assert_ne!(findings("a.test.js", Some(&deep(3)), Some(&deep(60_000))), []);
+    assert_ne!(findings("a.test.js", Some(&deep(60_000)), Some(&deep(60_001))), []);
+    let classes = |n: usize| {
+        (0..n)
+            .map(|i| format!("{}class A:\n", " ".repeat(i)))
+            .collect::<String>()
+    };
+    assert_ne!(
+        findings("tests/test_a.py", Some(&classes(300)), Some(&classes(301))),
+        []
+    );
+    let blocks = |n: usize, end: &str| format!("{}{end}{}", "describe('a', () => {\n".repeat(n), "});\n".repeat(n));
+    assert_ne!(
+        findings(
+            "a.test.js",
+            Some(&blocks(25, "it('x', f);\n")),
+            Some(&blocks(25, "it('x', g);\n"))
+        ),
+        []
+    );
+    passes(
+        "a.test.js",
+        &blocks(25, "it('x', f);\n"),
+        &blocks(25, "it('x', f);\nit('y', g);\n"),
     );
 }
 

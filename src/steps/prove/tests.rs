@@ -272,6 +272,38 @@ async fn an_unknown_runner_is_unproven() {
 }
 
 #[tokio::test]
+async fn a_program_within_the_tree_may_not_come_with_the_fix() {
+    let test = python_test("self.assertEqual(average([]), 0)");
+    let tests = [("tests/test_new.py", test.as_str())];
+    let case = Case {
+        command: "env/bin/python3 -m unittest discover -t . -s tests",
+        ..shop(&tests)
+    };
+    for (changed, expected) in [
+        (false, "proven"),
+        (true, "unproven: is not the program that the base has there"),
+    ] {
+        let Bench {
+            dir: _dir,
+            trees,
+            request,
+        } = case.lay();
+        let mut on_path = request.options.path.iter().map(|place| place.join("python3"));
+        let python = on_path.find(|file| file.exists()).unwrap();
+        for tree in [&trees.base, &trees.red, &trees.head, &trees.head_again] {
+            plant(tree, &[("env/bin/note", "")]);
+            let target = if changed && *tree == trees.head {
+                Path::new("/bin/true")
+            } else {
+                &python
+            };
+            std::os::unix::fs::symlink(target, tree.join("env/bin/python3")).unwrap();
+        }
+        graded(&prove(&plain, &trees, request).await.unwrap(), "venv", expected);
+    }
+}
+
+#[tokio::test]
 async fn every_tree_but_the_second_head_is_seen_at_one_path() {
     let test = python_test("self.assertEqual(average([]), 0)");
     let tests = [("tests/test_new.py", test.as_str())];
@@ -297,6 +329,24 @@ async fn every_tree_but_the_second_head_is_seen_at_one_path() {
             ("work", true)
         ]
     );
+}
+
+#[tokio::test]
+async fn a_stop_gives_no_grade() {
+    let tests = [("tests/test_new.py", "")];
+    let Bench { dir, trees, request } = shop(&tests).lay();
+    let runs = RefCell::new(0);
+    let stopped_at_red = async |child: SuiteChild| {
+        *runs.borrow_mut() += 1;
+        let second = *runs.borrow() == 2;
+        SuiteOutput {
+            not_run: second,
+            ..plain(child).await
+        }
+    };
+    let error = prove(&stopped_at_red, &trees, request).await.err().unwrap();
+    assert!(error.is::<suite::NotRun>(), "{error}");
+    assert!(trees.red.exists() && !dir.path().join("work").exists());
 }
 
 #[tokio::test]

@@ -91,6 +91,9 @@ const FORMATS: [Format; 50] = {
     ]
 };
 
+/// So much of a text is looked at before a decision.
+const LONGEST_JUDGED: usize = 256;
+
 const PEM: &str = "-----BEGIN ";
 const JWT: &str = "eyJ";
 const URL: &str = "://";
@@ -138,9 +141,9 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    fn run(&self, from: usize, wanted: impl Fn(u8) -> bool) -> usize {
+    fn run(&self, from: usize, most: usize, wanted: impl Fn(u8) -> bool) -> usize {
         let rest = &self.text.as_bytes()[from..];
-        from + rest.iter().take_while(|b| wanted(**b)).count()
+        from + rest.iter().take(most).take_while(|b| wanted(**b)).count()
     }
 
     fn before(&self, at: usize) -> u8 {
@@ -152,17 +155,17 @@ impl Scan<'_> {
         if format.word_start && (before.is_ascii_alphanumeric() || before == b'_' || before == b'-') {
             return None;
         }
-        let end = self.run(from, |b| format.chars.contains(b));
-        let body = &self.text[from..end];
+        let judged = self.run(from, LONGEST_JUDGED, |b| format.chars.contains(b));
+        let body = &self.text[from..judged];
         if body.len() < format.least || (format.prefix == "re_" && !resend(body)) {
             return None;
         }
         // Words joined by dashes or underscores are a name; a credential mixes in digits or capitals.
         let mixed = body.bytes().any(|b| b.is_ascii_digit()) || body.bytes().any(|b| b.is_ascii_uppercase());
         let start = if format.prefix.contains('/') { from } else { start };
-        mixed.then_some(Hit {
+        mixed.then(|| Hit {
             start,
-            end,
+            end: self.run(judged, usize::MAX, |b| format.chars.contains(b)),
             kind: "token",
         })
     }
@@ -173,10 +176,10 @@ impl Scan<'_> {
         if part(self.before(start)) {
             return None;
         }
-        let mut end = self.run(from, part);
+        let mut end = self.run(from, usize::MAX, part);
         let mut dots = 0;
         while dots < 4 && self.text.as_bytes().get(end) == Some(&b'.') {
-            let next = self.run(end + 1, |b| part(b) || b == b'=');
+            let next = self.run(end + 1, usize::MAX, |b| part(b) || b == b'=');
             if next == end + 1 && dots != 0 {
                 break;
             }
@@ -193,14 +196,18 @@ impl Scan<'_> {
 
     /// The body of a private key, line by line so that the number of lines stays.
     fn pem(&mut self, start: usize, from: usize, hits: &mut Vec<Hit>) -> usize {
-        let label = self.run(from, |b| b.is_ascii_uppercase() || b == b' ' || b.is_ascii_digit());
+        let label = self.run(from, usize::MAX, |b| {
+            b.is_ascii_uppercase() || b == b' ' || b.is_ascii_digit()
+        });
         if !self.text[from..label].ends_with("PRIVATE KEY") || !self.text[label..].starts_with("-----") {
             return start;
         }
         let body = label + 5;
-        let end = self
-            .pem_end(body)
-            .unwrap_or_else(|| self.run(body, |b| b.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,".contains(&b)));
+        let end = self.pem_end(body).unwrap_or_else(|| {
+            self.run(body, usize::MAX, |b| {
+                b.is_ascii_alphanumeric() || b"+/=\\ \r\n\t:,".contains(&b)
+            })
+        });
         let mut at = body;
         for line in self.text[body..end].split('\n') {
             // A pair of literal backslash and n at either end belongs to the frame.
@@ -231,9 +238,9 @@ impl Scan<'_> {
 
     /// `scheme://user:password@host` and `scheme://long-token@host`.
     fn url(&self, from: usize) -> Option<Hit> {
-        let authority_end = self
-            .run(from, |b| !(b.is_ascii_whitespace() || b"/?#\"'<>`|\\,".contains(&b)))
-            .min(from + 1024);
+        let authority_end = self.run(from, LONGEST_JUDGED, |b| {
+            !(b.is_ascii_whitespace() || b"/?#\"'<>`|\\,".contains(&b))
+        });
         let authority = self.text.get(from..authority_end)?;
         let (user_info, _) = authority.rsplit_once('@')?;
         let (start, secret) = match user_info.split_once(':') {
@@ -261,7 +268,7 @@ impl Scan<'_> {
             .take(13)
             .take_while(|b| b.is_ascii_digit())
             .count();
-        let end = self.run(from, |b| Chars::WordDash.contains(b));
+        let end = self.run(from, usize::MAX, |b| Chars::WordDash.contains(b));
         ((6..=12).contains(&digits) && end - from >= 26).then_some(Hit {
             start: colon + 1,
             end,
@@ -378,8 +385,16 @@ mod tests {
 
     #[test]
     fn hostile_repetition_is_linear() {
-        for piece in ["-----BEGIN PRIVATE KEY-----", "://", "eyJ.", "1:AA", "sk-"] {
-            assert!(!redact(&piece.repeat(60_000)).is_empty());
+        for piece in [
+            "-----BEGIN PRIVATE KEY-----",
+            "://",
+            "eyJ.",
+            "1:AA",
+            "sk-",
+            "ghp_",
+            "xapp-",
+        ] {
+            assert!(!redact(&piece.repeat(20_000)).is_empty());
         }
     }
 }

@@ -25,10 +25,14 @@ static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
             "authorization",
             "cookie",
             "sess",
+            "sig",
             "bearer ",
         ])
         .ok()
 });
+
+/// So much of a value is judged; a longer one goes with it.
+const LONGEST_JUDGED: usize = 256;
 
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     let Some(triggers) = &*TRIGGERS else { return };
@@ -47,8 +51,15 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         let Some(name) = Name::of(&text[start..end]) else {
             continue;
         };
-        let flag = text[..start].ends_with("--") || text[start..end].starts_with("--");
-        if let Some(reached) = scan.after_name(&name, end, flag, hits) {
+        let place = Place {
+            flag: text[..start].ends_with("--") || text[start..end].starts_with("--"),
+            line_start: scan.starts_line(start),
+            query: matches!(text[..start].as_bytes().last(), Some(b'?' | b'&')),
+        };
+        if name == Name::Signature && !place.query {
+            continue;
+        }
+        if let Some(reached) = scan.after_name(&name, end, &place, hits) {
             done = done.max(reached);
         }
     }
@@ -56,6 +67,16 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
 
 struct Scan<'a> {
     text: &'a str,
+}
+
+/// Where a name stands.
+struct Place {
+    /// Behind two dashes: an option of a command.
+    flag: bool,
+    /// Nothing but white space, dashes and opening marks before it on its line.
+    line_start: bool,
+    /// Behind `?` or `&`: a parameter of a URL.
+    query: bool,
 }
 
 /// A value as it stands in the text.
@@ -90,22 +111,30 @@ impl Scan<'_> {
     }
 
     /// From behind the name to its value; gives where scanning goes on when a value was taken.
-    fn after_name(&self, name: &Name, end: usize, flag: bool, hits: &mut Vec<Hit>) -> Option<usize> {
+    fn after_name(&self, name: &Name, end: usize, place: &Place, hits: &mut Vec<Hit>) -> Option<usize> {
         let closed = self.skip(end, |b| matches!(b, b'\\' | b'"' | b'\'' | b'`' | b']'));
         let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
         let (after, tight) = match (self.at(spaced), self.at(spaced + 1)) {
             (b':', b':') | (b'=', b'=' | b'~') => return None,
             (b':', b'=') | (b'=', b'>') => (spaced + 2, false),
             (b'=', _) => (spaced + 1, spaced == closed),
-            (b':', _) => (spaced + 1, false),
-            (b',', _) if flag && closed > end => (spaced + 1, true),
-            _ if flag && spaced > closed && closed == end => (spaced, true),
+            // In a settings file the value ends the line; in prose it does not begin it.
+            (b':', _) => (spaced + 1, place.line_start && self.one_word_left(spaced + 1)),
+            (b',', _) if place.flag && closed > end => (spaced + 1, true),
+            _ if place.flag && spaced > closed && closed == end => (spaced, true),
             _ => return None,
         };
         if *name == Name::Cookie {
             return self.cookies(after, hits);
         }
-        self.value_from(name, after, tight, hits)
+        self.value_from(name, after, tight, hits).or_else(|| {
+            // `password: str = "…"`: behind a type stands the value.
+            let kind = self.value(after);
+            let next = self.skip(kind.end, |b| b == b' ');
+            let typed = !kind.quoted && kind.end - kind.start < 24 && next > kind.end;
+            let assigned = self.at(next) == b'=' && self.at(next + 1) == b' ';
+            (typed && assigned).then(|| self.value_from(name, next + 1, false, hits))?
+        })
     }
 
     fn value_from(&self, name: &Name, from: usize, tight: bool, hits: &mut Vec<Hit>) -> Option<usize> {
@@ -128,20 +157,30 @@ impl Scan<'_> {
             }
         }
         let text = &self.text[value.start..value.end];
-        if is_secret(text, value.quoted, tight, name) {
-            hits.push(Hit {
-                start: value.start,
-                end: value.end,
-                kind: "key",
-            });
-            return Some(value.end);
+        if !is_secret(text, value.quoted, tight, name) {
+            return None;
         }
-        // `password: str = "…"`: behind a type stands the value.
-        let next = self.skip(value.end, |b| b == b' ');
-        if !value.quoted && text.len() < 24 && next > value.end && self.at(next) == b'=' && self.at(next + 1) == b' ' {
-            return self.value_from(name, next + 1, false, hits);
+        if value.end - value.start >= LONGEST_JUDGED - 4 {
+            value.end = self.skip(value.end, |b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\''));
         }
-        None
+        hits.push(Hit {
+            start: value.start,
+            end: value.end,
+            kind: "key",
+        });
+        Some(value.end)
+    }
+
+    fn starts_line(&self, start: usize) -> bool {
+        let before = &self.bytes()[start.saturating_sub(40)..start];
+        let mut marks = before.iter().rev().take_while(|b| **b != b'\n');
+        marks.all(|b| matches!(b, b' ' | b'\t' | b'-' | b'"' | b'\'' | b'{' | b','))
+    }
+
+    fn one_word_left(&self, from: usize) -> bool {
+        let start = self.skip(from, |b| b == b' ');
+        let end = self.value_end(start);
+        end > start && matches!(self.at(end), b'\n' | b'\r' | 0)
     }
 
     fn value(&self, from: usize) -> Value {
@@ -170,7 +209,7 @@ impl Scan<'_> {
     fn quoted_end(&self, start: usize, quote: u8, level: usize) -> usize {
         let mut at = start;
         let mut backslashes = 0;
-        while at < self.text.len() {
+        while at < self.text.len().min(start + LONGEST_JUDGED) {
             match self.bytes()[at] {
                 b'\n' => return at,
                 b'\\' => backslashes += 1,
@@ -182,17 +221,14 @@ impl Scan<'_> {
             }
             at += 1;
         }
-        at
+        self.text.floor_char_boundary(at)
     }
 
     fn value_end(&self, start: usize) -> usize {
-        self.skip(start, |b| {
-            !(b.is_ascii_whitespace()
-                || matches!(
-                    b,
-                    b'"' | b'\'' | b'`' | b'&' | b',' | b';' | b')' | b'<' | b'>' | b'|' | b'}' | b'\\'
-                ))
-        })
+        let most = self.text.floor_char_boundary(start.saturating_add(LONGEST_JUDGED));
+        let ends = |b: u8| b.is_ascii_whitespace() || b"\"'`&,;)<>|}\\".contains(&b);
+        let length = self.bytes()[start..most].iter().take_while(|b| !ends(**b)).count();
+        start + length
     }
 
     /// `a=1; session=…; Path=/`: values that can carry a session go, names and attributes stay.
@@ -316,8 +352,11 @@ mod tests {
             "bearer ",
             "tokentoken",
             "password:\\\\\\\"",
+            "token=(",
+            "token: x = ",
+            "\"token\":\"( ",
         ] {
-            let text = piece.repeat(60_000);
+            let text = piece.repeat(20_000);
             assert!(!redact(&text).is_empty());
         }
     }

@@ -58,6 +58,8 @@ pub(super) enum Name {
     Authorization,
     Cookie,
     Password,
+    /// Only as a parameter of a URL.
+    Signature,
     Other,
 }
 
@@ -69,6 +71,8 @@ impl Name {
         let ends = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
         if last == "authorization" {
             Some(Self::Authorization)
+        } else if last == "sig" || last == "signature" {
+            Some(Self::Signature)
         } else if ends(&["cookie"]) {
             Some(Self::Cookie)
         } else if ends(&["password", "passwd", "passwort", "passphrase", "pwd"]) {

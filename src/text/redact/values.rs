@@ -30,7 +30,18 @@ pub(super) fn cookie_is_secret(name: &str, value: &str) -> bool {
 }
 
 pub(super) fn is_placeholder(value: &str) -> bool {
-    const WORDS: [&str; 27] = [
+    const WORDS: [&str; 38] = [
+        "incorrect",
+        "wrong",
+        "short",
+        "blank",
+        "failed",
+        "mismatch",
+        "valid",
+        "unknown",
+        "bool",
+        "text",
+        "str",
         "null",
         "none",
         "nil",
@@ -85,8 +96,7 @@ pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> 
         return false;
     }
     if quoted {
-        // A sentence about the value is not the value.
-        return value.matches(' ').count() < 2 || digits * 4 > value.len();
+        return !is_sentence(value);
     }
     if looks_like_code(value) {
         return false;
@@ -96,6 +106,32 @@ pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> 
         .all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'\'' | b'.' | b':' | b'!' | b'?'))
         || (digits == 0 && value.bytes().skip(1).all(|b| b.is_ascii_lowercase()));
     !prose || (tight && value.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// A sentence about the value is not the value.
+fn is_sentence(value: &str) -> bool {
+    const TELLING: [&str; 18] = [
+        "must",
+        "should",
+        "is",
+        "are",
+        "be",
+        "required",
+        "cannot",
+        "can",
+        "least",
+        "characters",
+        "not",
+        "please",
+        "wrong",
+        "the",
+        "too",
+        "field",
+        "enter",
+        "your",
+    ];
+    let mut words = value.split(' ');
+    value.matches(' ').count() >= 2 && words.any(|word| TELLING.contains(&word.to_ascii_lowercase().as_str()))
 }
 
 /// `os.environ["X"]`, `config.secret`, `&str`, `getToken(…)`.

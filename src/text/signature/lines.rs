@@ -8,7 +8,7 @@ use regex::Regex;
 use super::frames::{self, Frame};
 
 /// So many lines of a text are looked at; the rest is repetition.
-const MOST_LINES: usize = 400;
+const MOST_LINES: usize = 2000;
 /// And so many bytes of a line, or of a structured one before it is unpacked.
 const LONGEST_LINE: usize = 2000;
 const LONGEST_RECORD: usize = 64 * 1024;

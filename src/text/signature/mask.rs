@@ -29,7 +29,7 @@ pub(super) fn mask(line: &str) -> String {
             // A database names the column and shows the row's value.
             out.push_str(")=(<v>");
             rest = value.find(')').map_or("", |end| &value[end..]);
-        } else if c.is_whitespace() || is_ruling(rest, c) {
+        } else if c.is_whitespace() || is_ruling(rest, c, &out) {
             if !out.ends_with(' ') && !out.is_empty() {
                 out.push(' ');
             }
@@ -45,9 +45,7 @@ pub(super) fn mask(line: &str) -> String {
             }
             let (run, tail) = rest.split_at(end);
             words.next = next_word(tail);
-            words.last = tail
-                .trim_matches(|c: char| c.is_whitespace() || is_delimiter(c))
-                .is_empty();
+            words.last = tail.chars().all(|c| c.is_whitespace() || is_delimiter(c));
             mask_run(run, &mut words, &mut out);
             words.quoted = false;
             rest = tail;
@@ -72,11 +70,11 @@ fn without_character(line: &str) -> Cow<'_, str> {
 }
 
 /// A line drawn with characters, of whatever length.
-fn is_ruling(rest: &str, c: char) -> bool {
-    matches!(c, '─' | '⎯' | '━' | '═')
-        || (matches!(c, '=' | '-' | '_' | '~' | '*' | '#')
-            && rest.len() > 2
-            && rest.bytes().take(3).all(|b| b == c as u8))
+fn is_ruling(rest: &str, c: char, out: &str) -> bool {
+    let drawn = matches!(c, '─' | '⎯' | '━' | '═');
+    let repeated =
+        matches!(c, '=' | '-' | '_' | '~' | '*' | '#') && rest.len() > 2 && rest.bytes().take(3).all(|b| b == c as u8);
+    drawn || (repeated && (out.is_empty() || out.ends_with(' ')))
 }
 
 fn run_end(rest: &str, delimiter: impl Fn(char) -> bool) -> usize {

@@ -65,7 +65,24 @@ pub fn failure_signature<P: AsRef<str>>(test: &str, message: &str, paths: &[P]) 
 }
 
 fn harmless(text: &str) -> String {
-    Redactor::default().redact(&super::clean(text))
+    without_shown(&Redactor::default().redact(&super::clean(text)))
+}
+
+/// Without the characters that cleaning made visible: strewn in, they would split a cause.
+fn without_shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut pieces = text.split("\\u{");
+    out.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        match piece.split_once('}') {
+            Some((code, rest)) if code.len() <= 6 && code.bytes().all(|b| b.is_ascii_hexdigit()) => out.push_str(rest),
+            _ => {
+                out.push_str("\\u{");
+                out.push_str(piece);
+            }
+        }
+    }
+    out
 }
 
 /// The first frame in the application's own code; Python prints the innermost call last.
@@ -90,8 +107,13 @@ fn template(lines: &[Line], top: Option<&Culprit>) -> String {
             Line::Frame(..) => None,
         })
         .filter(|message| seen.insert(message.clone()))
-        .take(MOST_MESSAGES)
         .collect();
+    if parts.len() > MOST_MESSAGES {
+        // A long log begins with what went well.
+        let first = parts.iter().position(|part| is_telling(part)).unwrap_or(0);
+        parts.drain(..first);
+        parts.truncate(MOST_MESSAGES);
+    }
     if let Some(culprit) = top {
         let function = culprit
             .function
@@ -101,6 +123,22 @@ fn template(lines: &[Line], top: Option<&Culprit>) -> String {
         parts.push(format!("at {}{function}", mask::mask(&culprit.file)));
     }
     parts.join("\n")
+}
+
+fn is_telling(message: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "error",
+        "fail",
+        "exception",
+        "panic",
+        "fatal",
+        "assert",
+        "denied",
+        "cannot",
+        "timed out",
+    ];
+    let message = message.to_ascii_lowercase();
+    WORDS.iter().any(|word| message.contains(word))
 }
 
 fn hash(parts: &[&str]) -> Signature {
@@ -190,6 +228,17 @@ mod tests {
             .collect();
         assert_eq!(signature(&flood).template, "E unique-<n> failed");
         assert!(signature(&"A b".repeat(400_000)).template.len() < 4000);
+    }
+
+    #[test]
+    fn a_long_log_is_what_went_wrong_in_it() {
+        let log = |steps: u8| {
+            let steps: String = (0..steps)
+                .map(|n| format!("step {} done\n", char::from(b'a' + n)))
+                .collect();
+            signature(&[&steps, "Error: no such table: carts"].concat()).signature
+        };
+        assert_eq!(log(14), log(20));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub(super) fn parts(run: &str, words: &mut Context, out: &mut String) {
         );
         match masked_word(text, owner, words).or_else(|| masked_there(text.as_bytes(), around)) {
             Some(mask) => push_masked(mask, out),
-            None if words.quoted || test || text.bytes().all(|b| b.is_ascii_digit()) => out.push_str(text),
+            None if (words.quoted && at == 0) || test || text.bytes().all(|b| b.is_ascii_digit()) => out.push_str(text),
             None => segments(text, out),
         }
         text.to_ascii_lowercase().clone_into(&mut words.previous);
@@ -208,7 +208,7 @@ fn number(word: &str, digits: usize, words: &Context) -> Option<&'static str> {
         let status = digits == 3 && (b'4'..=b'5').contains(&bytes[0]) && words.failing && (words.last || named_next);
         let measured = MEASURING.contains(&words.next.to_ascii_lowercase().as_str())
             || MEASURING.contains(&words.previous.as_str());
-        return if !measured && (naming || status) {
+        return if naming || (status && !measured) {
             None
         } else {
             Some("<n>")

@@ -1,0 +1,86 @@
+//! The whole loop on the small world: a bug in production, to a squash merge and a healthy service again.
+
+use std::{path::PathBuf, process::Output, time::Duration};
+
+use tick::demo::{Setup, World, WorldOptions};
+
+/// A world with a home of the product in it.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) home: PathBuf,
+}
+
+pub(crate) fn at(text: &str) -> chrono::DateTime<chrono::Utc> {
+    chrono::DateTime::parse_from_rfc3339(text).unwrap().to_utc()
+}
+
+impl Stage {
+    pub(crate) fn shop(change: impl FnOnce(&mut Setup)) -> Self {
+        let world = World::start(WorldOptions::shop(at("2026-11-29T03:00:00Z"))).unwrap();
+        let mut setup = Setup::new(PathBuf::from(env!("CARGO_BIN_EXE_tick")));
+        change(&mut setup);
+        let home = world.tick_home(&setup).unwrap();
+        Self { world, home }
+    }
+
+    /// Runs the product at the world's time.
+    pub(crate) fn tick(&self, args: &[&str]) -> Output {
+        let now = self.world.now().to_rfc3339();
+        assert_cmd::Command::cargo_bin("tick")
+            .unwrap()
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.world.root())
+            .arg("--home")
+            .arg(&self.home)
+            .args(["--now", &now])
+            .args(args)
+            .output()
+            .unwrap()
+    }
+
+    pub(crate) fn step(&self, minutes: u64) {
+        self.world.advance(Duration::from_mins(minutes));
+    }
+}
+
+pub(crate) fn shown(output: &Output) -> String {
+    format!(
+        "exit {:?}\n{}{}",
+        output.status.code(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+#[test]
+fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
+    let stage = Stage::shop(|_| {});
+    let world = &stage.world;
+    world.traffic(24).unwrap();
+    for _ in 0..2 {
+        let out = stage.tick(&["--json"]);
+        assert_eq!(out.status.code(), Some(0), "{}", shown(&out));
+        stage.step(15);
+        world.traffic(24).unwrap();
+    }
+    world.ship_bug().unwrap();
+    world.traffic_over(120, Duration::from_mins(10)).unwrap();
+    for tick in 0..8 {
+        let out = stage.tick(&["--json"]);
+        eprintln!("=== tick {tick} at {}\n{}", world.now(), shown(&out));
+        assert_eq!(out.status.code(), Some(0));
+        if world.mail().dir().read_dir().unwrap().next().is_some() {
+            break;
+        }
+        if let Some(head) = world.forge().pulls.last().map(|p| p.head_sha.clone()) {
+            world.wait_for_ci(&head).unwrap();
+        }
+        world.wait_deployed().unwrap();
+        stage.step(15);
+        world.traffic_over(120, Duration::from_mins(5)).unwrap();
+    }
+    let mails = world.mail().take().unwrap();
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    stage.world.finish().unwrap();
+}
