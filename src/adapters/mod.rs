@@ -8,6 +8,7 @@ pub mod exec;
 pub mod gate_child;
 pub mod git;
 pub mod github;
+pub mod host;
 pub mod http;
 pub mod mail;
 pub mod process;

@@ -1,5 +1,6 @@
 //! The command line: clap types and one short function a verb, each in a file of its own.
 
+pub mod answers;
 pub mod bench_server;
 pub mod collect;
 pub mod config;
@@ -8,6 +9,7 @@ pub mod fault;
 pub mod gate;
 pub mod lines;
 mod recorded_agent;
+pub mod records;
 pub mod redact;
 pub mod signature;
 pub mod tick;
@@ -64,6 +66,28 @@ impl Global {
 enum Verb {
     /// Repair what is due, without a look
     Repair(tick::RepairArgs),
+    /// Say how each repo stands, what is open and who moves next
+    Status,
+    /// List causes that became incidents, newest first
+    Incidents,
+    /// Show one incident: what is known, what was done, and why it is not merged
+    Show(records::ShowArgs),
+    /// Stop before every mutation; running agents end within a second
+    Pause(answers::PauseArgs),
+    /// End a pause
+    Resume(answers::ResumeArgs),
+    /// Open an incident again
+    Retry(answers::RetryArgs),
+    /// Leave a cause alone for a while
+    Ignore(answers::IgnoreArgs),
+    /// Stand in for the human part of the evidence
+    Approve(answers::ApproveArgs),
+    /// Check the audit log
+    #[command(subcommand)]
+    Audit(records::AuditVerb),
+    /// Print or rebuild the ledger of known causes
+    #[command(subcommand)]
+    Ledger(records::LedgerVerb),
     /// Print, check or explain the configuration
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -121,6 +145,16 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
+        Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
+        Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
+        Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Resume(args)) => answers::resume(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Ignore(args)) => answers::ignore(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Approve(args)) => answers::approve(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Audit(verb)) => records::audit(verb, &configured(&cli.global)?, out),
+        Some(Verb::Ledger(verb)) => records::ledger(verb, &configured(&cli.global)?, out),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
         Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
         Some(Verb::GateChild) => gate::child(stdin(), out),

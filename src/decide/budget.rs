@@ -70,7 +70,7 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
         return Budget::Wait(format!("{} attempts were made in this run", policy.retries_per_run));
     }
     Budget::Go {
-        n: u32::try_from(facts.attempts.len()).unwrap_or(u32::MAX) + 1,
+        n: facts.last_attempt + 1,
         of,
     }
 }

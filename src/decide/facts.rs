@@ -25,6 +25,8 @@ pub struct Facts {
     pub triage: Option<Triage>,
     /// Triage calls that gave no usable answer.
     pub triage_failures: u32,
+    /// Number of the newest attempt ever, also before a retry.
+    pub last_attempt: u32,
     /// Since the last `tick retry`, oldest first.
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.

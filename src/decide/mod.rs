@@ -14,3 +14,4 @@ pub mod next;
 pub mod observation;
 pub mod proof;
 pub mod verdict;
+pub mod why;

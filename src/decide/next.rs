@@ -323,7 +323,9 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
         }),
         PullState::Open => {
             let ours = facts.pushed.as_ref().map(|p| &p.head);
-            if ours == Some(&pull.head_sha) {
+            // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
+            let kept = facts.current().and_then(AttemptFacts::head);
+            if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
                 None
             } else {
                 Some(tell_then(

@@ -23,7 +23,7 @@ use crate::{
     },
     model::{
         AttemptId, Sha,
-        incident::{Attempt, AttemptOutcome},
+        incident::{Attempt, AttemptOutcome, Incident},
     },
     render::prompt::{Earlier, FixContext},
     store::{Claim, SignatureRow},
@@ -232,6 +232,50 @@ pub(super) fn signature_row(ctx: &Ctx, facts: &Facts) -> Result<SignatureRow> {
     ctx.store()
         .signature(&facts.cause.signature)?
         .with_context(|| format!("signature {} is gone from the store", facts.cause.signature))
+}
+
+/// A person's head on our branch becomes the attempt to judge: it is proven and audited like one of an agent.
+pub(super) async fn take_over(ctx: &Ctx, claim: &Claim, incident: &Incident, by: &str) -> Result<()> {
+    let repo = ctx.repo(&incident.repo)?;
+    let branch = incident.id.branch();
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
+    let head = mirror
+        .resolve(&format!("refs/heads/{branch}"))
+        .await?
+        .with_context(|| format!("there is no branch {branch} to keep"))?;
+    let (_, default) = ctx.repo_info(repo).await?;
+    let default = mirror.resolve(&format!("refs/heads/{default}")).await?;
+    let attempts = ctx.store().attempts(&incident.id)?;
+    let mut bases: Vec<Sha> = default.into_iter().collect();
+    bases.extend(attempts.iter().rev().map(|a| a.base.clone()));
+    let mut base = None;
+    for candidate in bases {
+        if mirror.is_ancestor(&candidate, &head).await? {
+            base = Some(candidate);
+            break;
+        }
+    }
+    let base = base.with_context(|| format!("{branch} is built on no commit that tick knows; rebase it first"))?;
+    let n = attempts.iter().map(|a| a.n).max().unwrap_or(0) + 1;
+    let tree = mirror.tree_of(&head).await?;
+    ctx.record(claim, Some(&head), kind::TREE, "a person's", &tree)?;
+    let attempt = Attempt {
+        id: AttemptId::new(&incident.id, n),
+        n,
+        patch_id: Some(mirror.patch_id(&base, &head).await?),
+        base,
+        head: Some(head),
+        started: ctx.now(),
+        ended: Some(ctx.now()),
+        outcome: Some(AttemptOutcome::Committed),
+        failure_sig: None,
+        charged: false,
+        agent: by.to_owned(),
+        said: String::new(),
+    };
+    ctx.store().put_attempt(claim, &attempt, ctx.now())?;
+    Ok(())
 }
 
 /// Closes the attempt that a killed process left running. It is not charged.

@@ -77,12 +77,14 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         Some(merge) => watch(&store, &row, &sources, merge, incident)?,
         None => None,
     };
+    let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
     let attempts = attempts(&store, id, &rows)?;
     Ok(Facts {
         incident: incident.clone(),
         cause: cause(&row, release),
         triage: rows.rows.value::<Triage>(kind::TRIAGE, None)?,
         triage_failures: rows.rows.count(kind::TRIAGE_FAILED, None),
+        last_attempt,
         attempts,
         pushed: pushed(&effects, id),
         pull: our_pull(&effects, id),

@@ -3,6 +3,7 @@
 
 pub mod advance;
 mod agents;
+pub mod answers;
 mod attempt;
 pub mod effect;
 mod evidence;
@@ -20,6 +21,7 @@ pub mod report;
 mod take_back;
 mod tell;
 pub mod triage;
+pub mod views;
 
 use std::{
     cell::{Cell, RefCell, RefMut},

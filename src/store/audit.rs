@@ -184,7 +184,7 @@ impl Store {
 }
 
 /// Checks sequence, links and hashes of rows from wherever they come.
-pub fn verify_chain(rows: &[AuditRow]) -> Verified {
+pub(super) fn verify_chain(rows: &[AuditRow]) -> Verified {
     let mut prev = GENESIS.to_owned();
     for (index, row) in rows.iter().enumerate() {
         let seq = i64::try_from(index).unwrap_or(i64::MAX) + 1;

@@ -50,20 +50,27 @@ pub struct DecisionRow {
 }
 
 pub(super) fn open(tx: &Transaction<'_>, new: &NewIncident, at: DateTime<Utc>) -> Result<(), TxError> {
+    if insert(tx, new, at)? {
+        audit::record(tx, at, "incident-opened", new)?;
+    }
+    Ok(())
+}
+
+/// False when it stands there already.
+pub(super) fn insert(tx: &Transaction<'_>, new: &NewIncident, at: DateTime<Utc>) -> Result<bool, TxError> {
     let opened = tx
         .prepare_cached(
             "INSERT INTO incident (id, repo, generation, opened_at, due_at) VALUES (?1, ?2, ?3, ?4, ?4)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute((new.id.as_str(), new.repo.as_str(), new.id.generation(), time(at)))?;
-    if opened == 0 {
-        return Ok(());
+    if opened > 0 {
+        tx.execute(
+            "INSERT INTO incident_signature (sig, incident, role) VALUES (?1, ?2, 'primary') ON CONFLICT DO NOTHING",
+            (new.signature.as_str(), new.id.as_str()),
+        )?;
     }
-    tx.execute(
-        "INSERT INTO incident_signature (sig, incident, role) VALUES (?1, ?2, 'primary') ON CONFLICT DO NOTHING",
-        (new.signature.as_str(), new.id.as_str()),
-    )?;
-    audit::record(tx, at, "incident-opened", new)
+    Ok(opened > 0)
 }
 
 pub(super) fn join(
@@ -270,33 +277,7 @@ impl Store {
     pub fn put_attempt(&mut self, claim: &Claim, attempt: &Attempt, now: DateTime<Utc>) -> Result<()> {
         self.write(|tx| {
             check_fence(tx, claim)?;
-            let outcome = attempt
-                .outcome
-                .as_ref()
-                .map(|o: &AttemptOutcome| to_json("attempt", o))
-                .transpose()?;
-            tx.execute(
-                "INSERT INTO attempt (incident, n, base, head, patch_id, started, ended, outcome, failure_sig, charged, agent, said)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-                 ON CONFLICT (incident, n) DO UPDATE SET base = excluded.base, head = excluded.head,
-                     patch_id = excluded.patch_id, ended = excluded.ended, outcome = excluded.outcome,
-                     failure_sig = excluded.failure_sig, charged = excluded.charged, agent = excluded.agent,
-                     said = excluded.said",
-                rusqlite::params![
-                    claim.incident.as_str(),
-                    attempt.n,
-                    attempt.base.as_str(),
-                    attempt.head.as_ref().map(Sha::as_str),
-                    attempt.patch_id,
-                    time(attempt.started),
-                    attempt.ended.map(time),
-                    outcome,
-                    attempt.failure_sig,
-                    attempt.charged,
-                    attempt.agent,
-                    attempt.said,
-                ],
-            )?;
+            upsert_attempt(tx, claim.incident.as_str(), attempt)?;
             audit::record(tx, now, "attempt", attempt)
         })
     }
@@ -326,18 +307,7 @@ impl Store {
     pub fn add_evidence(&mut self, claim: &Claim, row: &EvidenceRow) -> Result<()> {
         self.write(|tx| {
             check_fence(tx, claim)?;
-            tx.execute(
-                "INSERT INTO evidence (incident, head, kind, verdict, digest, detail, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                (
-                    claim.incident.as_str(),
-                    &row.head,
-                    &row.kind,
-                    &row.verdict,
-                    &row.digest,
-                    to_json("evidence", &row.detail)?,
-                    time(row.at),
-                ),
-            )?;
+            insert_evidence(tx, claim.incident.as_str(), row)?;
             let body = serde_json::json!({ "incident": claim.incident, "evidence": row });
             audit::record(tx, row.at, "evidence", &body)
         })
@@ -381,6 +351,53 @@ impl Store {
             Ok(())
         })
     }
+}
+
+pub(super) fn upsert_attempt(tx: &Transaction<'_>, incident: &str, attempt: &Attempt) -> Result<(), TxError> {
+    let outcome = attempt
+        .outcome
+        .as_ref()
+        .map(|o: &AttemptOutcome| to_json("attempt", o))
+        .transpose()?;
+    tx.execute(
+                "INSERT INTO attempt (incident, n, base, head, patch_id, started, ended, outcome, failure_sig, charged, agent, said)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 ON CONFLICT (incident, n) DO UPDATE SET base = excluded.base, head = excluded.head,
+                     patch_id = excluded.patch_id, ended = excluded.ended, outcome = excluded.outcome,
+                     failure_sig = excluded.failure_sig, charged = excluded.charged, agent = excluded.agent,
+                     said = excluded.said",
+                rusqlite::params![
+                    incident,
+                    attempt.n,
+                    attempt.base.as_str(),
+                    attempt.head.as_ref().map(Sha::as_str),
+                    attempt.patch_id,
+                    time(attempt.started),
+                    attempt.ended.map(time),
+                    outcome,
+                    attempt.failure_sig,
+                    attempt.charged,
+                    attempt.agent,
+                    attempt.said,
+                ],
+            )?;
+    Ok(())
+}
+
+pub(super) fn insert_evidence(tx: &Transaction<'_>, incident: &str, row: &EvidenceRow) -> Result<(), TxError> {
+    tx.execute(
+        "INSERT INTO evidence (incident, head, kind, verdict, digest, detail, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        (
+            incident,
+            &row.head,
+            &row.kind,
+            &row.verdict,
+            &row.digest,
+            to_json("evidence", &row.detail)?,
+            time(row.at),
+        ),
+    )?;
+    Ok(())
 }
 
 /// Fails when another process raised the fence since this claim was taken.
@@ -437,7 +454,7 @@ fn attempt_row(incident: &IncidentId, row: &Row<'_>) -> Result<Attempt, TxError>
 }
 
 /// Start time of a process in clock ticks since boot, from `/proc`; tells a reused pid from the one that was noted.
-pub fn process_start(pid: u32) -> Option<String> {
+fn process_start(pid: u32) -> Option<String> {
     let stat = read_small(&format!("/proc/{pid}/stat")).ok()?;
     // The second field is a name in parentheses that may hold spaces; the start time is field 22.
     let after = stat.rsplit_once(')')?.1;

@@ -384,7 +384,7 @@ const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_se
 /// Version of the signature function whose results the ledger holds.
 const SIGNATURE_VERSION: i64 = 1;
 
-fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
+pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
     let fresh = tx
         .prepare_cached("SELECT 1 FROM signature WHERE sig = ?1")?
         .query_row([row.sig.as_str()], |_| Ok(()))

@@ -6,6 +6,7 @@ mod effects;
 mod incidents;
 mod ledger;
 pub mod locks;
+mod restore;
 mod schema;
 pub mod snapshots;
 mod spend;
@@ -20,6 +21,7 @@ pub use effects::{EffectRow, Intent};
 pub use incidents::{DecisionRow, EvidenceRow, NewIncident};
 pub use ledger::{CachedReply, Sighting, SignatureRow, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
+pub use restore::Restored;
 pub use spend::Spent;
 
 use crate::exit::{Exit, Fault};

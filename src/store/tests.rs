@@ -179,3 +179,39 @@ fn spend_counts_an_unsettled_reservation_as_spent() {
     assert!((spent.incident_usd - 0.25).abs() < 1e-9);
     assert_eq!(spent.day_runs, 1);
 }
+
+#[test]
+fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
+    let (dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    store.intend(&claim, "push:x/1", "push", "", at(1)).unwrap();
+    store
+        .effect_done(&claim, "push:x/1", &serde_json::json!({ "head": "x" }), at(2))
+        .unwrap();
+    store.set_flag("pause", Some("why"), "me", at(2)).unwrap();
+    store.print_audit().unwrap();
+    drop((claim, store));
+    let remove = || {
+        for file in ["tick.db", "tick.db-wal", "tick.db-shm"] {
+            let _absent = std::fs::remove_file(dir.path().join(file));
+        }
+    };
+    assert!(Store::restore(dir.path()).is_err(), "a ledger stands");
+    remove();
+    let restored = Store::restore(dir.path()).unwrap();
+    assert_eq!((restored.signatures, restored.incidents, restored.effects), (1, 1, 1));
+    let store = Store::open(dir.path()).unwrap();
+    assert_eq!(store.incident(&id).unwrap().unwrap().opened_at, at(0));
+    assert!(store.effect("push:x/1").unwrap().unwrap().is_done());
+    assert_eq!(store.flag("pause").unwrap().as_deref(), Some("why"));
+    assert!(matches!(store.verify_audit().unwrap(), Verified::Intact { .. }));
+    drop(store);
+
+    let log = dir.path().join("incidents.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::write(&log, text.replacen("push", "pull", 1)).unwrap();
+    remove();
+    assert!(Store::restore(dir.path()).is_err(), "an edited log restores nothing");
+    assert!(!dir.path().join("tick.db").exists());
+}

@@ -1,0 +1,131 @@
+//! A person's answers: pause, resume, retry, ignore, approve. Each records who said it, on which host.
+
+use std::io::Write;
+
+use anyhow::Context;
+use chrono::{DateTime, TimeDelta, Utc};
+use clap::Args;
+
+use super::{Global, tick};
+use crate::{
+    config::Config,
+    exit::{Exit, Fault},
+    steps::{Ctx, answers},
+};
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Only this repo; without it everything
+    pub repo: Option<String>,
+    /// Why, for the next person
+    #[arg(long, default_value = "no reason given")]
+    pub why: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Only this repo; without it everything, frozen merges included
+    pub repo: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// Incident, or the first digits of its cause
+    pub id: String,
+    /// Prove and audit the head that a person pushed, instead of starting over
+    #[arg(long)]
+    pub keep_branch: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct IgnoreArgs {
+    /// Incident, or the first digits of its cause
+    pub id: String,
+    /// How long, such as 2h or 7d
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: String,
+    /// Why, for the next person
+    #[arg(long)]
+    pub why: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// Incident, or the first digits of its cause
+    pub id: String,
+}
+
+pub fn pause(args: &PauseArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::context(global, config, None)?;
+    answers::pause(&ctx, args.repo.as_deref(), &args.why)?;
+    writeln!(
+        out,
+        "Paused: {}. Running agents end within a second; tick resume goes on.",
+        args.repo.as_deref().unwrap_or("everything")
+    )?;
+    Ok(Exit::Ok)
+}
+
+pub fn resume(args: &ResumeArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::context(global, config, None)?;
+    answers::resume(&ctx, args.repo.as_deref())?;
+    writeln!(
+        out,
+        "Resumed: {}. The next tick goes on.",
+        args.repo.as_deref().unwrap_or("everything")
+    )?;
+    Ok(Exit::Ok)
+}
+
+pub fn retry(args: &RetryArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::context(global, config, None)?;
+    let id = tick::find_incident(&ctx, &args.id)?;
+    tick::runtime()?.block_on(answers::retry(&ctx, &id, args.keep_branch))?;
+    writeln!(out, "{id} is open again; the next tick takes it up.")?;
+    Ok(Exit::Ok)
+}
+
+pub fn ignore(args: &IgnoreArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::context(global, config, None)?;
+    let id = tick::find_incident(&ctx, &args.id)?;
+    let until = until(&ctx, &args.time)?;
+    answers::ignore(&ctx, &id.signature(), until, &args.why)?;
+    writeln!(
+        out,
+        "Cause {} is ignored until {}.",
+        id.signature().short(),
+        until.format("%Y-%m-%d %H:%M UTC")
+    )?;
+    Ok(Exit::Ok)
+}
+
+pub fn approve(args: &ApproveArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::context(global, config, None)?;
+    let id = tick::find_incident(&ctx, &args.id)?;
+    let head = answers::approve(&ctx, &id)?;
+    writeln!(
+        out,
+        "{id} is approved at {}. All other evidence must still hold.",
+        head.short()
+    )?;
+    Ok(Exit::Ok)
+}
+
+/// `90m`, `2h`, `7d`.
+fn until(ctx: &Ctx, text: &str) -> anyhow::Result<DateTime<Utc>> {
+    let wrong =
+        || Fault::new(Exit::Usage, format!("--for {text:?} is not a time")).advise("for example --for 7d, 2h or 30m");
+    let unit = text.chars().last().ok_or_else(wrong)?;
+    let number: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
+    let delta = match unit {
+        'm' => TimeDelta::try_minutes(number),
+        'h' => TimeDelta::try_hours(number),
+        'd' => TimeDelta::try_days(number),
+        _ => None,
+    };
+    let delta = delta.filter(|d| *d > TimeDelta::zero()).ok_or_else(wrong)?;
+    ctx.now()
+        .checked_add_signed(delta)
+        .context("that is too far away")
+        .map_err(|_| wrong().into())
+}

@@ -1,0 +1,317 @@
+//! What `status`, `incidents` and `show` put before a person, gathered from the store. Reads nothing outside.
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+
+use super::{Ctx, gather};
+use crate::{
+    decide::{
+        facts::{Facts, Policy},
+        next::{self, Next},
+        why::{self, Who},
+    },
+    model::{
+        IncidentId, Mode, Slot,
+        incident::{Incident, IncidentOutcome},
+    },
+    render::{
+        incidents::{IncidentLine, ShowView, Unmet},
+        status::{Mover, OpenLine, RepoLine, RepoState, StatusView},
+    },
+    store::{SignatureRow, SourceRow},
+    text::Untrusted,
+};
+
+pub fn status(ctx: &Ctx) -> Result<StatusView> {
+    let now = ctx.now();
+    let sources = ctx.store().sources()?;
+    let open = ctx.store().open_incidents()?;
+    let mut repos = Vec::new();
+    for repo in ctx.config.repos.values() {
+        let of_repo: Vec<&SourceRow> = sources.iter().filter(|s| s.repo == repo.slot).collect();
+        let policy = ctx.policy(repo)?;
+        let paused = [format!("pause:{}", repo.slot), "pause".to_owned()];
+        let stopped = paused
+            .iter()
+            .find_map(|name| ctx.store().flag(name).transpose())
+            .transpose()?;
+        repos.push(RepoLine {
+            slot: repo.slot.to_string(),
+            mode: policy.rung,
+            state: state(&of_repo, open.iter().any(|i| i.repo == repo.slot)),
+            looked: of_repo.iter().filter_map(|s| s.last_look_at).max(),
+            sources_read: count(of_repo.iter().filter(|s| s.cause.is_none()).count()),
+            sources: count(of_repo.len()),
+            stopped,
+            lacks: policy.missing.first().cloned(),
+        });
+    }
+    let mut lines = Vec::new();
+    for incident in &open {
+        lines.push(open_line(ctx, incident)?);
+    }
+    let nobody = IncidentId::new(&crate::text::signature("status").signature, 1);
+    let spent = ctx.store().spent(&nobody, now)?;
+    Ok(StatusView {
+        now,
+        repos,
+        open: lines,
+        spent_today: spent.day_usd,
+        limit_today: ctx.config.limits.usd_per_day,
+        spent_month: spent.month_usd,
+        next_look: None,
+        notes: notes(ctx)?,
+    })
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+fn state(sources: &[&SourceRow], open: bool) -> RepoState {
+    if open {
+        RepoState::Unhealthy
+    } else if sources.iter().any(|s| s.cause.is_some()) {
+        RepoState::Blind
+    } else if sources.is_empty() {
+        RepoState::NeverLooked
+    } else {
+        RepoState::Healthy
+    }
+}
+
+/// Frozen merges, and effects whose outcome is not known.
+fn notes(ctx: &Ctx) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if let Some(why) = ctx.store().flag("freeze")? {
+        notes.push(format!("Merges are frozen: {why}. A person looks, then: tick resume"));
+    }
+    for (incident, effect) in ctx.store().open_effects()? {
+        notes.push(format!(
+            "The outcome of {} ({incident}) is not known since {}; the next tick looks.",
+            effect.kind,
+            effect.intended_at.format("%H:%M UTC")
+        ));
+    }
+    Ok(notes)
+}
+
+/// How an incident stands, by the last decision about it.
+fn standing(ctx: &Ctx, incident: &Incident) -> Result<(String, Option<DateTime<Utc>>)> {
+    if let Some(outcome) = incident.outcome {
+        return Ok((outcome_words(outcome).to_owned(), None));
+    }
+    let last = ctx.store().decisions(&incident.id)?.into_iter().next_back();
+    let why = last
+        .as_ref()
+        .and_then(|row| row.action.pointer("/wait/why"))
+        .and_then(|why| why.as_str())
+        .unwrap_or("not looked at yet")
+        .to_owned();
+    Ok((why, incident.due_at))
+}
+
+const fn outcome_words(outcome: IncidentOutcome) -> &'static str {
+    match outcome {
+        IncidentOutcome::Resolved => "fixed and confirmed",
+        IncidentOutcome::Unconfirmed => "fixed, not confirmed",
+        IncidentOutcome::TakenBack => "the fix was taken back",
+        IncidentOutcome::Declined => "declined by a person",
+        IncidentOutcome::Gone => "gone without a fix of ours",
+        IncidentOutcome::Noise => "noise",
+        IncidentOutcome::Ignored => "ignored by a person",
+        IncidentOutcome::Escalated => "with a person",
+    }
+}
+
+fn mover(why: &str) -> Mover {
+    if why.contains("person moves next") || why.starts_with("stopped") {
+        Mover::You
+    } else if why.contains("CI moves next") || why.starts_with("running:") || why.starts_with("queued:") {
+        Mover::Ci
+    } else {
+        Mover::Tick
+    }
+}
+
+fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
+    let row = row(ctx, incident)?;
+    let (why, due) = standing(ctx, incident)?;
+    let next = due.map_or_else(String::new, |due| {
+        format!("looked at again {}", due.format("%H:%M UTC"))
+    });
+    Ok(OpenLine {
+        short: incident.id.signature().short().to_owned(),
+        slot: incident.repo.to_string(),
+        title: super::title_line(ctx, &row),
+        mover: mover(&why),
+        stands: why,
+        next,
+    })
+}
+
+fn row(ctx: &Ctx, incident: &Incident) -> Result<SignatureRow> {
+    ctx.store()
+        .signature(&incident.id.signature())?
+        .with_context(|| format!("incident {} has no signature row", incident.id))
+}
+
+pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
+    let recent = ctx.store().recent_incidents(50)?;
+    let mut lines = Vec::new();
+    for incident in recent {
+        let row = row(ctx, &incident)?;
+        let (stands, _) = standing(ctx, &incident)?;
+        lines.push(IncidentLine {
+            short: incident.id.signature().short().to_owned(),
+            slot: incident.repo.to_string(),
+            title: super::title_line(ctx, &row),
+            opened: incident.opened_at,
+            stands,
+            open: incident.closed_at.is_none(),
+        });
+    }
+    Ok(lines)
+}
+
+pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
+    let incident = ctx.store().incident(id)?.with_context(|| format!("no incident {id}"))?;
+    let row = row(ctx, &incident)?;
+    let facts = gather::facts(ctx, &incident)?;
+    let policy = match ctx.config.repo(&incident.repo) {
+        Some(repo) => Some(ctx.policy(repo)?),
+        None => None,
+    };
+    let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
+    let mut said = Vec::new();
+    if let Some(triage) = &facts.triage {
+        said.push(("triage".to_owned(), untrusted(&triage.root_cause)));
+    }
+    for attempt in facts.attempts.iter().filter(|a| !a.attempt.said.is_empty()) {
+        let who = format!("attempt {} by {}", attempt.attempt.n, attempt.attempt.agent);
+        said.push((who, untrusted(&attempt.attempt.said)));
+    }
+    let (unmet_heading, unmet) = why_not(ctx, &incident, &facts, policy.as_ref())?;
+    Ok(ShowView {
+        id: id.to_string(),
+        short: row.sig.short().to_owned(),
+        slot: incident.repo.to_string(),
+        title: super::title_line(ctx, &row),
+        template: untrusted(&row.template).line(600),
+        why_signature: vec![
+            format!("label {}, from {} of {}", row.label, row.source, row.target),
+            "volatile parts (times, ids, addresses, counts) are masked; what is left is the cause".to_owned(),
+        ],
+        first_seen: row.first_seen,
+        last_seen: row.last_seen,
+        count: row.count,
+        culprit: row.culprit.as_ref().map(super::culprit_line),
+        release: row.releases.last().map(|sha| sha.short().to_owned()),
+        before: Vec::new(),
+        timeline: timeline(ctx, &incident, &facts)?,
+        sample: row.samples.first().map(|s| untrusted(s)),
+        said,
+        unmet_heading,
+        unmet,
+    })
+}
+
+/// Every recorded fact of the incident, in time order.
+fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTime<Utc>, String)>> {
+    let mut lines = vec![(incident.opened_at, "opened".to_owned())];
+    for attempt in &facts.attempts {
+        let a = &attempt.attempt;
+        lines.push((a.started, format!("attempt {} on base {}", a.n, a.base.short())));
+        if let (Some(ended), Some(failure)) = (a.ended, attempt.failure()) {
+            lines.push((
+                ended,
+                format!("attempt {} is over: {}", a.n, one_line(failure.sentence())),
+            ));
+        }
+    }
+    for row in ctx.store().evidence(&incident.id)? {
+        let head = row.head.get(..7).map(|h| format!(" at {h}")).unwrap_or_default();
+        let sandbox = row.detail.get("sandbox").and_then(|s| s.as_str());
+        let sandbox = sandbox.map(|s| format!(" ({s})")).unwrap_or_default();
+        lines.push((
+            row.at,
+            format!("{}{head}: {}{sandbox}", row.kind, one_line(&row.verdict)),
+        ));
+    }
+    for effect in ctx.store().effects(&incident.id)?.into_values() {
+        let outcome = effect.outcome.as_deref().unwrap_or("outcome not known");
+        lines.push((
+            effect.done_at.unwrap_or(effect.intended_at),
+            format!("{}: {outcome}", effect.key),
+        ));
+    }
+    if let (Some(at), Some(outcome)) = (incident.closed_at, incident.outcome) {
+        lines.push((at, format!("closed: {}", outcome_words(outcome))));
+    }
+    lines.sort_by_key(|(at, _)| *at);
+    Ok(lines)
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(160).collect()
+}
+
+fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy>) -> Result<(String, Vec<Unmet>)> {
+    let Some(policy) = policy else {
+        return Ok((
+            "Why nothing happens: its repo is no longer in the config".to_owned(),
+            Vec::new(),
+        ));
+    };
+    let (stands, due) = standing(ctx, incident)?;
+    let when = due.map_or_else(
+        || "not by itself".to_owned(),
+        |due| due.format("%Y-%m-%d %H:%M UTC").to_string(),
+    );
+    let heading = match (&facts.merge, incident.closed_at) {
+        (_, Some(_)) => format!("Closed: {stands}. tick retry {} opens it again.", incident.id),
+        (Some(_), None) => "Why it is not resolved yet".to_owned(),
+        (None, None) if policy.rung < Mode::MonitorOnly => "Why it is not repaired".to_owned(),
+        (None, None) => "Why it is not merged yet".to_owned(),
+    };
+    let mut unmet: Vec<Unmet> = why::not_merged(facts, policy)
+        .into_iter()
+        .map(|u| Unmet {
+            condition: u.condition.to_owned(),
+            value: one_line(&u.value),
+            who: match u.who {
+                Who::Person => "you",
+                Who::Ci => "CI",
+                Who::Tick => "tick",
+            }
+            .to_owned(),
+            when: when.clone(),
+        })
+        .collect();
+    if incident.closed_at.is_none() {
+        unmet.push(Unmet {
+            condition: "nothing to wait for".to_owned(),
+            value: one_line(&stands),
+            who: match mover(&stands) {
+                Mover::You => "you",
+                Mover::Ci => "CI",
+                Mover::Tick => "tick",
+            }
+            .to_owned(),
+            when,
+        });
+    }
+    Ok((heading, unmet))
+}
+
+/// Slots that a person named, or all of them.
+pub fn slots(ctx: &Ctx, named: Option<&str>) -> Result<Vec<Option<Slot>>> {
+    match named {
+        None => Ok(vec![None]),
+        Some(name) => {
+            let slot = Slot::parse(name)?;
+            anyhow::ensure!(ctx.config.repo(&slot).is_some(), "no repo {slot} in the config");
+            Ok(vec![Some(slot)])
+        }
+    }
+}
