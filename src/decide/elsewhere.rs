@@ -103,7 +103,11 @@ mod tests {
     fn gone_only_after_enough_silence_in_a_release_of_the_moved_base() {
         assert!(matches!(case(|_, _| {}), Mended::Yes { expected } if expected > 30.0));
         assert_eq!(case(|_, seen| seen.base = Some(id('b'))), Mended::No, "the tested base");
-        assert_eq!(case(|_, seen| seen.base = Some(id('d'))), Mended::No, "not deployed yet");
+        assert_eq!(
+            case(|_, seen| seen.base = Some(id('d'))),
+            Mended::No,
+            "not deployed yet"
+        );
         assert_eq!(case(|_, seen| seen.base = None), Mended::No);
         assert_eq!(case(|facts, _| facts.pull = None), Mended::No);
         assert_eq!(case(|facts, _| facts.elsewhere = None), Mended::No);

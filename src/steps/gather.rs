@@ -10,8 +10,8 @@ use super::{Ctx, evidence::kind};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend, Status,
-            Watch, keys,
+            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend,
+            Status, Watch, keys,
         },
         merge::Restores,
         observation::rate_per_hour,
@@ -96,7 +96,11 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         merge,
         told: told(&effects),
         done: done(&effects, &rows.rows, id),
-        begun: effects.values().filter(|row| row.outcome.is_none()).map(|row| row.key.clone()).collect(),
+        begun: effects
+            .values()
+            .filter(|row| row.outcome.is_none())
+            .map(|row| row.key.clone())
+            .collect(),
         approved: rows.rows.value(kind::APPROVED, None)?,
         paused,
         frozen: store.flag("freeze")?,

@@ -85,7 +85,9 @@ fn write_once(dir: &Path, path: &Path, content: &[u8]) -> Result<()> {
         Ok(()) | Err(_) => {}
     }
     std::fs::remove_file(&temporary).with_context(attempt)?;
-    std::fs::File::open(dir).and_then(|dir| dir.sync_all()).with_context(attempt)
+    std::fs::File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .with_context(attempt)
 }
 
 /// The revert commit, on the default branch as it is now, and what makes it safe to merge.
