@@ -86,6 +86,7 @@ fn open_one(store: &mut Store) -> IncidentId {
                     why: "new".to_owned(),
                 }],
                 joined: &[],
+                owed: &[],
                 http_cache: &BTreeMap::new(),
             },
         )
