@@ -53,9 +53,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         return place.piece(OutcomeKind::Skipped);
     }
     let mut piece = place.piece(OutcomeKind::Ok);
+    // A look that read nothing is no look: such a probe stays due.
     for look in seen
         .iter()
         .filter(|look| look.probe.every.is_some() || look.probe.requests.is_some())
+        .filter(|look| !matches!(look.verdict, Verdict::Blind(_)))
     {
         let new = memory.note(&look.probe.name, now, look.served);
         piece.outcome.requests = new

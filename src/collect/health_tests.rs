@@ -224,8 +224,11 @@ fn a_probe_that_is_not_due_is_skipped_and_blindness_has_an_age() {
     );
     assert_eq!(skipped.collectors[0].outcome, OutcomeKind::Skipped);
     assert!(server.seen().is_empty());
-    let blind = testing::run_with(&config, &Sources::from([(key, facts(60))]), &HttpCache::default());
+    let before = facts(60);
+    let sources = Sources::from([(key.clone(), before.clone())]);
+    let blind = testing::run_with(&config, &sources, &HttpCache::default());
     assert_eq!(blind.collectors[0].blind_seconds, Some(3600));
+    assert_eq!(blind.cursors.get(&key), before.cursor.as_ref(), "a blind look leaves the probe due");
 }
 
 #[test]

@@ -54,8 +54,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         return place.piece(OutcomeKind::Skipped);
     }
     let mut piece = place.piece(OutcomeKind::Ok);
+    // A look that read nothing is no look: such a probe stays due.
     for look in seen.iter().filter(|look| look.probe.every.is_some()) {
-        memory.note(&look.probe.name, now, None);
+        if !matches!(look.verdict, Verdict::Blind(_)) {
+            memory.note(&look.probe.name, now, None);
+        }
     }
     piece.cursor = memory.write();
     let mut blind = Vec::new();

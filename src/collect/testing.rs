@@ -1,16 +1,13 @@
 //! A small config and one runtime for the tests of collectors.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use url::Url;
 
 use super::{CollectContext, Collected, HttpCache, Sources, collect};
 use crate::{
     adapters::{clock::Clock, http::Http},
-    config::{
-        Agents, Config, DeclaredUse, Detection, GitHubService, HealthProbe, Home, JsonRpcProbe, Limits, MailBackend,
-        Mode, Notify, Repo, Retry, Secrets, Target,
-    },
+    config::{Config, DeclaredUse, HealthProbe, Home, JsonRpcProbe, Retry, Target, env::Environment, load::from_text},
     text::Redactor,
 };
 
@@ -68,82 +65,18 @@ pub(crate) fn declared(name: &str, url: &Url) -> DeclaredUse {
 
 /// One repo `web` with this one target and no forge.
 pub(crate) fn config(target: Target) -> Config {
-    let root = std::path::PathBuf::from("/nonexistent/tick-test");
-    let repo = Repo {
-        slot: "web".parse().unwrap(),
-        mode: Mode::Observe,
-        github: None,
-        git_url: None,
-        branch: Some("main".to_owned()),
-        setup: Vec::new(),
-        test: Vec::new(),
-        targets: vec![target],
-        may_skip: Vec::new(),
-        rollback_own: false,
-        rollback_ask: false,
-        test_timeout: Duration::from_mins(1),
-        observe_min: Duration::from_mins(30),
+    let text = r#"{ "mode": "observe", "repos": { "web": { "branch": "main", "health": [{ "url": "http://127.0.0.1:1/" }] } } }"#;
+    let home = Home::at(Path::new("/nonexistent/tick-test"));
+    let mut config = from_text(text, &home, &Environment::default()).unwrap();
+    config.repos.values_mut().next().unwrap().targets = vec![target];
+    config.limits.collect_deadline = Duration::from_secs(5);
+    config.retry = Retry {
+        attempts: 1,
+        multiplier: 2.0,
+        first: Duration::from_millis(1),
+        random_factor: 0.0,
     };
-    Config {
-        home: Home {
-            config_file: root.join("config.json"),
-            state: root.join("state"),
-            signals: root.join("signals"),
-            logs: root.join("logs"),
-            collectors: root.join("collectors"),
-            prompts: root.join("prompts"),
-            root,
-        },
-        repos: BTreeMap::from([(repo.slot.clone(), repo)]),
-        detection: Detection {
-            ci_nonblocking: None,
-            rpc_error: None,
-        },
-        sensitive: Vec::new(),
-        toolchain_env: Vec::new(),
-        agents: Agents {
-            defined: BTreeMap::new(),
-            triage: Vec::new(),
-            fix: Vec::new(),
-            audit: Vec::new(),
-            unsandboxed: false,
-        },
-        limits: Limits {
-            usd_per_incident: 2.0,
-            usd_per_day: 5.0,
-            usd_per_month: 50.0,
-            agent_runs_per_day: 12,
-            diff_lines: 400,
-            diff_lines_merge: 120,
-            open_pulls_per_repo: 2,
-            retries_per_run: 10,
-            attempt_wall: Duration::from_mins(30),
-            collect_deadline: Duration::from_secs(5),
-            gate_deadline: Duration::from_secs(2),
-            concurrency: 64,
-        },
-        retry: Retry {
-            attempts: 1,
-            multiplier: 2.0,
-            first: Duration::from_millis(1),
-            random_factor: 0.0,
-        },
-        notify: Notify {
-            mail: MailBackend::Off,
-            from: String::new(),
-            to: Vec::new(),
-            name: String::new(),
-        },
-        github: GitHubService {
-            api: Url::parse("http://127.0.0.1:1/").unwrap(),
-            web: Url::parse("http://127.0.0.1:1/").unwrap(),
-        },
-        secrets: Secrets::default(),
-        allow_private_hosts: Vec::new(),
-        digests: BTreeMap::new(),
-        path: Vec::new(),
-        warnings: Vec::new(),
-    }
+    config
 }
 
 pub(crate) fn run(config: &Config) -> Collected {
