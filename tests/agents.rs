@@ -195,7 +195,7 @@ async fn a_program_that_breaks_the_contract_is_told_apart() {
         "no output before the deadline",
     );
     let mut talking = room.script("echo '{'; exec sleep 900");
-    talking.wall = Duration::from_secs(4);
+    talking.wall = Duration::from_secs(16);
     failed(
         room.run(&talking, Role::Audit, "", None).await.outcome,
         "ran out of time",

@@ -238,7 +238,7 @@ fn stubborn(name: &str, end: &str) -> (ChildSpec, String) {
 #[tokio::test]
 async fn nothing_survives_a_deadline() {
     let (mut spec, token) = stubborn("deadline", "time.sleep(900)");
-    spec.deadline = Duration::from_secs(8);
+    spec.deadline = Duration::from_secs(16);
     let id = spec.run_id.clone();
     let raw = run(spec).await;
     assert_eq!(raw.exit, RunExit::TimedOut);
@@ -267,7 +267,7 @@ async fn a_child_that_ends_when_asked_is_not_killed() {
         "polite",
         "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done",
     );
-    spec.deadline = Duration::from_secs(8);
+    spec.deadline = Duration::from_secs(16);
     let raw = run(spec).await;
     assert_eq!(raw.exit, RunExit::TimedOut);
     assert_eq!(text(&raw.stdout), "up\nbye\n");
@@ -278,11 +278,11 @@ async fn a_stop_sign_ends_a_run() {
     let asked = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&asked);
     let mut spec = sh("stop", "sleep 900");
-    spec.stop = Some(StopFlag::new(move || count.fetch_add(1, Ordering::Relaxed) >= 1));
+    spec.stop = Some(StopFlag::new(move || count.fetch_add(1, Ordering::Relaxed) >= 2));
     let id = spec.run_id.clone();
     let raw = run(spec).await;
     assert_eq!(raw.exit, RunExit::Stopped);
-    assert!(asked.load(Ordering::Relaxed) >= 2);
+    assert!(asked.load(Ordering::Relaxed) >= 3);
     assert_eq!(alive(&id), Vec::<String>::new());
 }
 

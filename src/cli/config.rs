@@ -24,7 +24,7 @@ pub enum ConfigVerb {
     Check,
     /// Say what a key means, its default, and what it is now
     Explain {
-        /// Such as limits.usd_per_day or repos.web.health[0].url
+        /// Such as `limits.usd_per_day` or `repos.web.health[0].url`
         #[arg(value_name = "PATH")]
         path: String,
     },

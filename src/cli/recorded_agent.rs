@@ -23,10 +23,7 @@ pub(super) fn run(script: &Path) -> ExitCode {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an agent's contract is in its environment, and a recording shows what it was given"
-)]
+/// An agent's contract is in its environment, and a recording shows what it was given.
 fn given() -> Given {
     let text = |word: std::ffi::OsString| word.to_string_lossy().into_owned();
     Given {

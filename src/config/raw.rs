@@ -168,7 +168,7 @@ pub(super) struct Health {
     /// Address, http or https.
     #[schemars(example = &"https://acme.example/health")]
     pub url: String,
-    /// Name in messages. Default: the URL's path.
+    /// Name in messages. Default: the URL's host and path.
     #[serde(default)]
     #[schemars(with = "String", example = &"checkout")]
     pub name: Option<String>,
@@ -229,7 +229,7 @@ pub(super) struct JsonRpc {
     /// Method that is called.
     #[schemars(example = &"eth_blockNumber")]
     pub method: String,
-    /// Name in messages. Default: the method.
+    /// Name in messages. Default: the URL's host and the method.
     #[serde(default)]
     #[schemars(with = "String", example = &"rpc")]
     pub name: Option<String>,

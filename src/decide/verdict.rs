@@ -200,18 +200,18 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn of(value: &'a Value, place: &str) -> Result<Self, VerdictError> {
-        match value {
-            Value::Object(map) => Ok(Self {
+        let Some(map) = value.as_object() else {
+            return Err(VerdictError::Kind {
                 place: place.to_owned(),
-                map,
-                used: BTreeSet::new(),
-            }),
-            other => Err(VerdictError::Kind {
-                place: place.to_owned(),
-                found: kind(other),
+                found: kind(value),
                 expected: "an object",
-            }),
-        }
+            });
+        };
+        Ok(Self {
+            place: place.to_owned(),
+            map,
+            used: BTreeSet::new(),
+        })
     }
 
     fn at(&self, name: &str) -> String {
@@ -239,10 +239,8 @@ impl<'a> Fields<'a> {
     }
 
     fn peek(&self, name: &str) -> Result<&'a str, VerdictError> {
-        match self.get(name)? {
-            Value::String(text) => Ok(text),
-            other => Err(self.not(name, other, "a string")),
-        }
+        let value = self.get(name)?;
+        value.as_str().ok_or_else(|| self.not(name, value, "a string"))
     }
 
     fn string(&mut self, name: &'static str) -> Result<String, VerdictError> {
@@ -279,25 +277,27 @@ impl<'a> Fields<'a> {
 
     fn array(&mut self, name: &'static str) -> Result<&'a [Value], VerdictError> {
         self.used.insert(name);
-        match self.get(name)? {
-            Value::Array(items) if items.len() > MAX_ITEMS => Err(self.wrong(
-                name,
-                &format!("{} items", items.len()),
-                format!("at most {MAX_ITEMS} items"),
-            )),
-            Value::Array(items) => Ok(items),
-            other => Err(self.not(name, other, "an array")),
+        let value = self.get(name)?;
+        let Some(items) = value.as_array() else {
+            return Err(self.not(name, value, "an array"));
+        };
+        if items.len() > MAX_ITEMS {
+            let found = format!("{} items", items.len());
+            return Err(self.wrong(name, &found, format!("at most {MAX_ITEMS} items")));
         }
+        Ok(items)
     }
 
     fn texts(&mut self, name: &'static str) -> Result<Vec<String>, VerdictError> {
         let mut texts = Vec::new();
         for item in self.array(name)? {
-            match item {
-                Value::String(text) if text.chars().count() <= MAX_TEXT => texts.push(text.clone()),
-                Value::String(text) => return Err(self.wrong(name, text, format!("at most {MAX_TEXT} characters"))),
-                other => return Err(self.not(name, other, "an array of strings")),
+            let Some(text) = item.as_str() else {
+                return Err(self.not(name, item, "an array of strings"));
+            };
+            if text.chars().count() > MAX_TEXT {
+                return Err(self.wrong(name, text, format!("at most {MAX_TEXT} characters")));
             }
+            texts.push(text.to_owned());
         }
         Ok(texts)
     }
@@ -334,12 +334,14 @@ fn repo_of(fields: &Fields<'_>, repo: &Slot) -> Result<Slot, VerdictError> {
 }
 
 fn confidence_of(fields: &Fields<'_>) -> Result<f64, VerdictError> {
-    match fields.get("confidence")? {
-        Value::Number(number) => number
-            .as_f64()
-            .filter(|confidence| (0.0..=1.0).contains(confidence))
-            .ok_or_else(|| fields.wrong("confidence", &number.to_string(), "a number from 0 to 1")),
-        other => Err(fields.not("confidence", other, "a number")),
+    let value = fields.get("confidence")?;
+    let Some(confidence) = value.as_f64() else {
+        return Err(fields.not("confidence", value, "a number"));
+    };
+    if (0.0..=1.0).contains(&confidence) {
+        Ok(confidence)
+    } else {
+        Err(fields.wrong("confidence", &confidence.to_string(), "a number from 0 to 1"))
     }
 }
 

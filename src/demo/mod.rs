@@ -15,6 +15,7 @@ pub mod forge;
 mod ground;
 pub mod log;
 pub mod mailbox;
+pub mod schema;
 pub mod serve;
 mod setup;
 pub mod shop;

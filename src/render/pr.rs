@@ -6,7 +6,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use chrono::{DateTime, Utc};
 
-use super::inert::{block, span, title_word, words};
+use super::inert::{block, span, words};
 use crate::{
     model::{
         IncidentId, PullNumber, Sha,
@@ -19,14 +19,17 @@ use crate::{
 mod marker;
 mod proof;
 mod revert;
+mod sheet;
 #[cfg(test)]
 mod tests;
+mod title;
 
 pub use marker::Marker;
 pub use revert::{RevertWords, revert_body, revert_title};
+pub use title::{pr_title, squash_message, squash_title};
 
-/// The host refuses more than 65,536 characters.
-const BODY_MOST: usize = 60_000;
+use sheet::Page;
+
 const LISTED: usize = 20;
 
 /// Who can read the repository.
@@ -97,54 +100,6 @@ pub struct PrWords<'a> {
     pub asks: &'a [String],
     /// Checks that never block.
     pub ignored_checks: &'a [String],
-}
-
-/// From our own template and names of a strict form only: it becomes the subject of the commit.
-pub fn pr_title(words: &PrWords<'_>) -> String {
-    let source = words.change.paths.iter().find(|p| !looks_like_test(p));
-    let changed = source.or(words.change.paths.first()).and_then(|p| place_word(p));
-    let (error, file, function) = match words.readers {
-        Readers::Strangers => (None, changed, None),
-        Readers::Team => {
-            let culprit = words.broke.culprit;
-            (
-                words.broke.error.and_then(title_word),
-                culprit.and_then(|c| place_word(&c.file)).or(changed),
-                culprit.and_then(|c| c.function.as_deref()).and_then(title_word),
-            )
-        }
-    };
-    let error = error.unwrap_or("a failure");
-    match (file, function) {
-        (None, _) => format!("fix: {error} seen in production"),
-        (Some(file), Some(function)) if file.len() + function.len() <= 70 => {
-            format!("fix: {error} in {file}, {function}")
-        }
-        (Some(file), _) => format!("fix: {error} in {file}"),
-    }
-}
-
-/// The path, or its last part when the whole has odd characters.
-fn place_word(path: &str) -> Option<&str> {
-    title_word(path).or_else(|| title_word(path.rsplit('/').next()?))
-}
-
-fn looks_like_test(path: &str) -> bool {
-    let low = path.to_ascii_lowercase();
-    low.contains("test") || low.contains("spec")
-}
-
-/// Subject of the squash commit.
-pub fn squash_title(title: &str, pull: PullNumber) -> String {
-    format!("{title} ({pull})")
-}
-
-/// Body of the squash commit.
-pub fn squash_message(incident: &IncidentId, head: &Sha, attempt: u32) -> String {
-    format!(
-        "Proven, audited and merged by tick at {head}.\nIncident {incident}, attempt {attempt}. \
-         The pull request holds the proof."
-    )
 }
 
 pub fn pr_body(words: &PrWords<'_>) -> String {
@@ -409,62 +364,5 @@ fn span_of(time: Duration) -> String {
         (1, 0) => "an hour".to_owned(),
         (h, 0) => format!("{h} hours"),
         (h, m) => format!("{h} h {m} min"),
-    }
-}
-
-/// Paragraphs of a body, within the host's limit: folded parts go first.
-struct Page {
-    marker: String,
-    parts: Vec<Part>,
-}
-
-struct Part {
-    text: String,
-    folded: bool,
-}
-
-impl Page {
-    fn new(marker: &Marker) -> Self {
-        Self {
-            marker: marker.to_string(),
-            parts: Vec::new(),
-        }
-    }
-
-    fn add(&mut self, text: String) {
-        if !text.is_empty() {
-            self.parts.push(Part { text, folded: false });
-        }
-    }
-
-    /// The empty lines keep the summary's HTML apart from the Markdown inside.
-    fn fold(&mut self, summary: &str, blocks: &[String]) {
-        if !blocks.is_empty() {
-            let text = format!(
-                "<details><summary>{summary}</summary>\n\n{}\n\n</details>",
-                blocks.join("\n\n")
-            );
-            self.parts.push(Part { text, folded: true });
-        }
-    }
-
-    fn finish(mut self) -> String {
-        let length = |page: &Self| page.parts.iter().map(|p| p.text.chars().count() + 2).sum::<usize>();
-        while length(&self) + self.marker.len() > BODY_MOST {
-            match self.parts.iter().rposition(|p| p.folded) {
-                Some(last) => {
-                    self.parts[last].text = "(a part was left out for its length: `tick show`)".to_owned();
-                    self.parts[last].folded = false;
-                }
-                None => break,
-            }
-        }
-        let mut out = self.marker;
-        for part in self.parts {
-            out.push_str("\n\n");
-            out.push_str(part.text.trim_end());
-        }
-        out.push('\n');
-        out
     }
 }

@@ -9,6 +9,7 @@ use crate::{
     adapters::{
         git::{Git, Mirror},
         github::{GitHub, RepoInfo},
+        http::Http,
         process,
     },
     config::Repo,
@@ -28,10 +29,11 @@ impl Ctx {
             return Ok(github);
         }
         let made = GitHub::new(
+            Http::new(self.redactor.clone(), self.config.allow_private_hosts.clone()),
             self.config.github.api.clone(),
             self.config.secrets.github().cloned(),
             self.redactor.clone(),
-        )?;
+        );
         Ok(self.hands.github.get_or_init(|| made))
     }
 

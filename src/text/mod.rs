@@ -1,6 +1,6 @@
 //! Text from outside: cleaning, redaction, fencing, signatures. Pure: no clock, file, network or process.
 //!
-//! Order of work at every boundary: bytes -> [`clean`] -> [`Redactor::redact`] -> [`Untrusted`] or a stored string.
+//! Order of work at every boundary: bytes -> [`clean()`] -> [`Redactor::redact`] -> [`Untrusted`] or a stored string.
 
 pub mod clean;
 #[cfg(test)]

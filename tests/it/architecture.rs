@@ -152,7 +152,7 @@ fn sources(part: &str) -> Vec<PathBuf> {
         for path in entries {
             if path.is_dir() {
                 walk(&path, out);
-            } else if path.extension().is_some_and(|e| e == "rs") && path.file_stem().is_some_and(|s| s != "tests") {
+            } else if path.extension().is_some_and(|e| e == "rs") && !is_test_file(&path) {
                 out.push(path);
             }
         }
@@ -161,6 +161,12 @@ fn sources(part: &str) -> Vec<PathBuf> {
     walk(&root().join(part), &mut out);
     assert!(!out.is_empty(), "{part} has no sources");
     out
+}
+
+/// A file of tests, by its name; `test_files_are_compiled_for_tests_only` holds it to that.
+fn is_test_file(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+    stem == "tests" || stem == "testing" || stem.ends_with("_tests")
 }
 
 /// The code that is not a test, without comments.
@@ -245,6 +251,34 @@ fn no_part_knows_what_it_must_not() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn test_files_are_compiled_for_tests_only() {
+    let mut declared = 0;
+    for file in sources("src") {
+        let source = fs::read_to_string(&file).unwrap();
+        let mut attributes = Vec::new();
+        for line in source.lines() {
+            let module = line
+                .trim()
+                .trim_start_matches("pub(crate) ")
+                .trim_start_matches("pub(super) ");
+            let name = module.strip_prefix("pub mod ").or_else(|| module.strip_prefix("mod "));
+            if let Some(name) = name.and_then(|name| name.strip_suffix(';'))
+                && is_test_file(Path::new(name))
+            {
+                assert!(attributes.contains(&"#[cfg(test)]"), "{}: mod {name}", file.display());
+                declared += 1;
+            }
+            if line.trim().starts_with('#') {
+                attributes.push(line.trim());
+            } else {
+                attributes.clear();
+            }
+        }
+    }
+    assert!(declared > 0, "the sources have test files");
 }
 
 #[test]

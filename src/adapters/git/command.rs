@@ -15,7 +15,7 @@ use tokio::{
     process::Command,
 };
 
-use super::{GitError, GitErrorKind, Result, error::classify};
+use super::{GitError, GitErrorKind, Result, error::classify, url::RemoteUrl};
 use crate::text::{Redactor, clean};
 
 /// Git's id of the tree without entries, known to every git: as the source of attributes it means "no attributes".
@@ -425,126 +425,6 @@ async fn read_capped(pipe: Option<impl AsyncRead + Unpin>, cap: usize, stop: boo
     (kept, full)
 }
 
-/// A checked address of a remote: no credentials in it, a protocol that is let through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RemoteUrl {
-    pub(super) text: String,
-    pub(super) protocol: &'static str,
-    /// Origin that the token is for.
-    http_base: Option<String>,
-}
-
-impl RemoteUrl {
-    pub(super) fn parse(text: &str) -> Result<Self> {
-        let attempted = "use the git URL of a repository";
-        if text.starts_with('/') {
-            return Ok(Self {
-                text: text.to_owned(),
-                protocol: "file",
-                http_base: None,
-            });
-        }
-        let url = url::Url::parse(text)
-            .map_err(|e| GitError::input(attempted, format!("{e}; an example is https://github.com/acme/web.git")))?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(GitError::input(
-                attempted,
-                "it carries credentials; put the token into GITHUB_TOKEN",
-            ));
-        }
-        let protocol = match url.scheme() {
-            "https" => "https",
-            "http" => "http",
-            "file" => "file",
-            other => {
-                let detail = format!("the protocol {other} is not used; https, http and file are");
-                return Err(GitError::input(attempted, detail));
-            }
-        };
-        Ok(Self {
-            text: url.to_string(),
-            protocol,
-            http_base: (protocol != "file").then(|| format!("{}/", url.origin().ascii_serialization())),
-        })
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn environment(call: &Call<'_>) -> Vec<(String, String)> {
-        let command = call.command();
-        command
-            .as_std()
-            .get_envs()
-            .map(|(k, v)| {
-                (
-                    k.to_string_lossy().into_owned(),
-                    v.unwrap_or_default().to_string_lossy().into_owned(),
-                )
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_token_stands_in_the_environment_of_remote_commands_only() {
-        let git = Git::default();
-        let token = SecretString::from("fake-token-for-tests");
-        let url = RemoteUrl::parse("https://forge.example/acme/web.git").unwrap();
-        let encoded = base64::engine::general_purpose::STANDARD.encode("x-access-token:fake-token-for-tests");
-
-        let call = git.bare(&["fetch"]).arg(&url.text).remote(&url, Some(&token));
-        let env = environment(&call);
-        assert!(env.iter().any(|(_, v)| v == "http.https://forge.example/.extraHeader"));
-        assert!(env.iter().any(|(_, v)| v.contains(&encoded)));
-        let argv = format!("{:?}", call.command().as_std().get_args().collect::<Vec<_>>());
-        assert!(!argv.contains(&encoded) && !argv.contains("fake-token"), "{argv}");
-
-        let local = environment(&git.bare(&["cat-file"]));
-        assert!(
-            !local
-                .iter()
-                .any(|(_, v)| v.contains(&encoded) || v.contains("extraHeader"))
-        );
-        assert!(local.contains(&("GIT_ALLOW_PROTOCOL".to_owned(), "none".to_owned())));
-    }
-
-    #[test]
-    fn urls_with_credentials_or_commands_are_refused() {
-        for bad in [
-            "https://user:word@forge.example/a.git",
-            "https://token@forge.example/a.git",
-            "ext::sh -c true",
-            "ssh://git@forge.example/a.git",
-            "git@forge.example:a.git",
-            "-u./payload",
-            "",
-        ] {
-            assert!(RemoteUrl::parse(bad).is_err(), "{bad}");
-        }
-        assert_eq!(RemoteUrl::parse("http://127.0.0.1:81/a.git").unwrap().protocol, "http");
-        assert_eq!(RemoteUrl::parse("/srv/a.git").unwrap().protocol, "file");
-    }
-
-    #[tokio::test]
-    async fn output_is_capped_and_a_deadline_kills() {
-        let git = Git::default();
-        let cut = git.bare(&["help", "-a"]).cut_at(10).run().await.unwrap();
-        assert!(cut.truncated && cut.stdout.len() == 10);
-        let error = git.bare(&["help", "-a"]).cap(10).ok().await.unwrap_err();
-        assert_eq!(error.kind, GitErrorKind::TooLarge);
-
-        // Waits for input for ever: `sleep` by another name.
-        let slow = Git::new("tail").deadlines(Duration::from_millis(50), Duration::from_millis(50));
-        let error = slow.bare(&["-f", "/dev/null"]).run().await.err().unwrap();
-        assert_eq!(error.kind, GitErrorKind::Deadline);
-    }
-
-    #[tokio::test]
-    async fn a_missing_program_is_named() {
-        let error = Git::new("/nonexistent/git").version().await.unwrap_err();
-        assert_eq!(error.kind, GitErrorKind::Io);
-        assert!(error.to_string().contains("/nonexistent/git"), "{error}");
-    }
-}
+#[path = "command_tests.rs"]
+mod tests;

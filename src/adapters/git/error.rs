@@ -65,6 +65,12 @@ pub(super) fn classify(stderr: &str) -> GitErrorKind {
     const MISSING: &[&str] = &[
         "repository not found",
         "error: 404",
+        "' not found",
+        // Moved; the token is not carried to another address.
+        "error: 301",
+        "error: 302",
+        "error: 307",
+        "error: 308",
         "does not appear to be a git repository",
         "not a git repository",
         "not a valid object name",
@@ -122,6 +128,8 @@ pub(super) fn never_reached(stderr: &str) -> bool {
         "does not appear to be a git repository",
         "repository not found",
         "error: 404",
+        "' not found",
+        "error: 30",
     ]
     .iter()
     .any(|w| text.contains(w))

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::{
-    Change, CommitLine, Git, GitError, GitErrorKind, Result, TreeEntry,
-    command::{Call, RemoteUrl},
-    parse,
-};
+use super::{Change, CommitLine, Git, GitError, GitErrorKind, Result, TreeEntry, command::Call, parse, url::RemoteUrl};
 use crate::model::Sha;
 
 const BLOB_CAP: usize = 64 << 20;

@@ -11,6 +11,7 @@ mod parse;
 mod remote;
 mod sweep;
 mod tree;
+mod url;
 mod walk;
 mod work;
 
@@ -18,6 +19,8 @@ mod work;
 mod fixture;
 #[cfg(test)]
 mod hostile_tests;
+#[cfg(test)]
+mod real_tests;
 
 use std::path::PathBuf;
 

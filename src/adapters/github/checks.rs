@@ -87,7 +87,7 @@ impl GitHub {
         Ok(checks)
     }
 
-    pub(super) async fn raw_jobs(&self, repo: &RepoName, run: u64) -> Result<Vec<wire::Job>, GitHubError> {
+    async fn raw_jobs(&self, repo: &RepoName, run: u64) -> Result<Vec<wire::Job>, GitHubError> {
         let query = [("filter", "latest"), ("per_page", "100")];
         let url = self.repo_url(repo, &["actions", "runs", &run.to_string(), "jobs"], &query);
         list(&self.edge, url, Some("jobs"), PAGES)
@@ -97,7 +97,7 @@ impl GitHub {
 }
 
 /// A conclusion counts only on a completed run; a word this program does not know is `Unknown`.
-pub(super) fn run_state(status: &str, conclusion: Option<&str>) -> CheckState {
+fn run_state(status: &str, conclusion: Option<&str>) -> CheckState {
     match (status, conclusion) {
         ("queued" | "requested" | "waiting" | "pending", _) => CheckState::Queued,
         ("in_progress", _) => CheckState::InProgress,

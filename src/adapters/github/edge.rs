@@ -3,22 +3,21 @@
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use secrecy::{ExposeSecret, SecretString};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
 use super::error::{GitHubError, GitHubErrorKind, from_answer};
-use crate::text::{Redactor, Untrusted};
+use crate::{
+    adapters::http::{Http, HttpError, HttpFailure, Redirects, Request, RetryPolicy, secret_value},
+    text::{Redactor, Untrusted},
+};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 const CAP: usize = 4 * 1024 * 1024;
-const READS: u32 = 3;
-const REDIRECTS: usize = 3;
-/// A read that is told to wait longer than this is given up: the next tick is not far.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// One answer, whatever its status.
 #[derive(Debug)]
@@ -30,42 +29,28 @@ pub(super) struct Reply {
 }
 
 pub(super) struct Edge {
-    client: reqwest::Client,
+    http: Http,
     api: Url,
     token: Option<SecretString>,
     pub(super) redactor: Redactor,
-    /// Pause before the first repeated read; each further one is longer by as much.
-    pub(super) backoff: Duration,
-}
-
-/// What a plain read outside the API (a log's storage) may bring.
-pub(super) struct Tail {
-    pub(super) status: StatusCode,
-    pub(super) bytes: Vec<u8>,
-    pub(super) cut: bool,
+    /// For reads: also what a limit asks for is waited for, when it fits the deadline.
+    pub(super) retry: RetryPolicy,
 }
 
 impl Edge {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "one client for this edge: deadline, cap and hosts are checked below"
-    )]
-    pub(super) fn new(api: Url, token: Option<SecretString>, redactor: Redactor) -> Result<Self, GitHubError> {
-        // Fails when a provider is installed already, which is as good.
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(Duration::from_secs(5))
-            .build()
-            .map_err(|e| GitHubError::new(GitHubErrorKind::Network, "set up the HTTP client", e.to_string()))?;
-        Ok(Self {
-            client,
+    pub(super) fn new(http: Http, api: Url, token: Option<SecretString>, redactor: Redactor) -> Self {
+        Self {
+            http,
             api,
             token,
             redactor,
-            backoff: Duration::from_millis(200),
-        })
+            retry: RetryPolicy {
+                attempts: 3,
+                first: Duration::from_millis(200),
+                multiplier: 2.0,
+                random_factor: 0.5,
+            },
+        }
     }
 
     /// A URL below the API's base; every segment is encoded, so that a name can not leave its place.
@@ -94,148 +79,66 @@ impl Edge {
         url
     }
 
-    /// A read. Repeated on a lost answer, a 5xx or a short rate limit, within one deadline.
+    /// A read. Repeated on a lost answer, a 5xx or a short limit; a renamed repository is followed on its own host.
     pub(super) async fn get(&self, url: &Url) -> Result<Reply, GitHubError> {
-        let attempt = attempt(&Method::GET, url);
-        match tokio::time::timeout(DEADLINE, self.read(url, &attempt)).await {
-            Ok(result) => result,
-            Err(_) => Err(timed_out(&attempt)),
-        }
+        self.call(Method::GET, url, None).await
     }
 
     /// A write. Never repeated: the answer may be lost although the effect stands.
     pub(super) async fn write(&self, method: Method, url: &Url, body: &Value) -> Result<Reply, GitHubError> {
-        let attempt = attempt(&method, url);
-        match tokio::time::timeout(DEADLINE, self.once(method, url, Some(body), &attempt)).await {
-            Ok(result) => result,
-            Err(_) => Err(timed_out(&attempt)),
-        }
+        self.call(method, url, Some(body)).await
     }
 
-    async fn read(&self, url: &Url, attempt: &str) -> Result<Reply, GitHubError> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let result = self.follow(url, attempt).await;
-            let pause = match &result {
-                Ok(reply) => self.pause_before_retry(reply, tries),
-                Err(e) if e.kind == GitHubErrorKind::Network => Some(self.backoff * tries),
-                Err(_) => None,
-            };
-            match pause {
-                Some(pause) if tries < READS && pause <= LONGEST_PAUSE => {
-                    tracing::debug!(attempt, tries, pause_ms = pause.as_millis(), "reading again");
-                    tokio::time::sleep(pause).await;
-                }
-                _ => return result,
-            }
-        }
+    async fn call(&self, method: Method, url: &Url, body: Option<&Value>) -> Result<Reply, GitHubError> {
+        let attempt = format!("{method} {}", url.path());
+        let answer = self
+            .http
+            .send(Request {
+                method,
+                headers: self.headers(url, body.is_some(), &attempt)?,
+                body: body.map(|b| Bytes::from(b.to_string())),
+                deadline: DEADLINE,
+                cap: CAP,
+                redirects: Redirects::SameOrigin,
+                retry: self.retry,
+                url,
+            })
+            .await
+            .map_err(|e| failed(&attempt, &e))?;
+        Ok(Reply {
+            attempt,
+            status: answer.status,
+            headers: answer.headers,
+            body: answer.body,
+        })
     }
 
-    fn pause_before_retry(&self, reply: &Reply, tries: u32) -> Option<Duration> {
-        if reply.status.is_server_error() {
-            return Some(self.backoff * tries);
+    fn headers(
+        &self,
+        url: &Url,
+        with_body: bool,
+        attempt: &str,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, GitHubError> {
+        let fixed = HeaderValue::from_static;
+        let mut headers = vec![
+            (header::ACCEPT, fixed("application/vnd.github+json")),
+            (HeaderName::from_static("x-github-api-version"), fixed("2022-11-28")),
+        ];
+        if with_body {
+            headers.push((header::CONTENT_TYPE, fixed("application/json")));
         }
-        if !matches!(reply.status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
-            return None;
-        }
-        match reply.error(self).kind {
-            GitHubErrorKind::RateLimited { wait } => Some(wait),
-            _ => None,
-        }
-    }
-
-    /// Renamed repositories answer with a redirect; it is followed for reads, on the API's own host only.
-    async fn follow(&self, url: &Url, attempt: &str) -> Result<Reply, GitHubError> {
-        let mut url = url.clone();
-        for _ in 0..=REDIRECTS {
-            let reply = self.once(Method::GET, &url, None, attempt).await?;
-            let Some(next) = reply.location(&url) else {
-                return Ok(reply);
-            };
-            if next.origin() != self.api.origin() {
-                return Ok(reply);
-            }
-            url = next;
-        }
-        Err(GitHubError::shape(attempt, "redirects go round in a circle"))
-    }
-
-    async fn once(&self, method: Method, url: &Url, body: Option<&Value>, attempt: &str) -> Result<Reply, GitHubError> {
-        let mut request = self
-            .client
-            .request(method, url.clone())
-            .header(header::ACCEPT, "application/vnd.github+json")
-            .header(header::USER_AGENT, concat!("tick/", env!("CARGO_PKG_VERSION")))
-            .header("x-github-api-version", "2022-11-28");
         // The token goes to the configured API alone, whatever a `Link` header says.
         if let Some(token) = self.token.as_ref().filter(|_| url.origin() == self.api.origin()) {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret())).map_err(|_| {
+            let value = secret_value("Bearer ", token).ok_or_else(|| {
                 GitHubError::new(
                     GitHubErrorKind::Auth,
                     attempt,
                     "the token holds characters no header may carry",
                 )
             })?;
-            value.set_sensitive(true);
-            request = request.header(header::AUTHORIZATION, value);
+            headers.push((header::AUTHORIZATION, value));
         }
-        if let Some(body) = body {
-            request = request
-                .header(header::CONTENT_TYPE, "application/json")
-                .body(body.to_string());
-        }
-        let mut response = request.send().await.map_err(|e| network(attempt, e))?;
-        let (status, headers) = (response.status(), response.headers().clone());
-        let mut bytes = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(|e| network(attempt, e))? {
-            if bytes.len() + chunk.len() > CAP {
-                return Err(GitHubError::shape(
-                    attempt,
-                    format!("the answer is longer than {CAP} bytes"),
-                ));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        Ok(Reply {
-            attempt: attempt.to_owned(),
-            status,
-            headers,
-            body: bytes.freeze(),
-        })
-    }
-
-    /// The last `keep` bytes of a document on another host, read without any credential.
-    pub(super) async fn tail(&self, url: &Url, keep: usize, most: usize) -> Result<Tail, GitHubError> {
-        let attempt = format!("GET {}", url.host_str().unwrap_or("a storage host"));
-        let read = async {
-            let mut response = self
-                .client
-                .get(url.clone())
-                .send()
-                .await
-                .map_err(|e| network(&attempt, e))?;
-            let status = response.status();
-            let (mut bytes, mut seen) = (Vec::new(), 0);
-            while let Some(chunk) = response.chunk().await.map_err(|e| network(&attempt, e))? {
-                seen += chunk.len();
-                if seen > most {
-                    return Err(GitHubError::shape(&attempt, format!("longer than {most} bytes")));
-                }
-                bytes.extend_from_slice(&chunk);
-                if bytes.len() > 2 * keep {
-                    bytes.drain(..bytes.len() - keep);
-                }
-            }
-            let start = bytes.len().saturating_sub(keep);
-            bytes.drain(..start);
-            let cut = seen > bytes.len();
-            Ok(Tail { status, bytes, cut })
-        };
-        match tokio::time::timeout(DEADLINE, read).await {
-            Ok(result) => result,
-            Err(_) => Err(timed_out(&attempt)),
-        }
+        Ok(headers)
     }
 
     pub(super) fn api(&self) -> &Url {
@@ -258,11 +161,18 @@ impl Reply {
         from_answer(&self.attempt, self.status, &self.headers, &self.body, &edge.redactor)
     }
 
+    /// Nothing but the status matters.
+    pub(super) fn done(&self, edge: &Edge) -> Result<(), GitHubError> {
+        if self.status.is_success() {
+            Ok(())
+        } else {
+            Err(self.error(edge))
+        }
+    }
+
     /// The body as `T`, when the status is one of the 2xx.
     pub(super) fn json<T: DeserializeOwned>(&self, edge: &Edge) -> Result<T, GitHubError> {
-        if !self.status.is_success() {
-            return Err(self.error(edge));
-        }
+        self.done(edge)?;
         serde_json::from_slice(&self.body).map_err(|e| {
             let start: String = String::from_utf8_lossy(&self.body).chars().take(80).collect();
             GitHubError::shape(
@@ -274,44 +184,15 @@ impl Reply {
             )
         })
     }
+}
 
-    pub(super) fn location(&self, base: &Url) -> Option<Url> {
-        if !matches!(self.status.as_u16(), 301 | 302 | 307 | 308) {
-            return None;
+/// A body that is too large and a redirect that leads away are answers of a wrong shape; all else is no answer.
+fn failed(attempt: &str, error: &HttpError) -> GitHubError {
+    let kind = match &error.failure {
+        HttpFailure::TooLarge { .. } | HttpFailure::RedirectDenied { .. } | HttpFailure::RedirectLoop => {
+            GitHubErrorKind::Shape
         }
-        base.join(self.headers.get(header::LOCATION)?.to_str().ok()?).ok()
-    }
-}
-
-fn attempt(method: &Method, url: &Url) -> String {
-    format!("{method} {}", url.path())
-}
-
-fn timed_out(attempt: &str) -> GitHubError {
-    GitHubError::new(
-        GitHubErrorKind::Network,
-        attempt,
-        format!("no whole answer within {} s", DEADLINE.as_secs()),
-    )
-}
-
-fn network(attempt: &str, error: reqwest::Error) -> GitHubError {
-    let mut what = if error.is_connect() {
-        "could not connect"
-    } else if error.is_timeout() {
-        "timed out"
-    } else {
-        "the answer was cut off"
-    }
-    .to_owned();
-    // The innermost cause carries the reason ("connection refused"); the outer ones repeat the URL.
-    let mut source: Option<&dyn std::error::Error> = Some(&error.without_url());
-    let mut inner = String::new();
-    while let Some(e) = source {
-        inner = e.to_string();
-        source = e.source();
-    }
-    what.push_str(": ");
-    what.push_str(&inner);
-    GitHubError::new(GitHubErrorKind::Network, attempt, what)
+        _ => GitHubErrorKind::Network,
+    };
+    GitHubError::new(kind, attempt, error.failure.to_string())
 }

@@ -13,7 +13,6 @@ mod pulls;
 mod repo;
 mod reviews;
 mod rules;
-mod runs;
 mod stop;
 #[cfg(test)]
 mod testing;
@@ -26,7 +25,6 @@ pub use comments::{Comment, Upsert};
 pub use error::{GitHubError, GitHubErrorKind};
 pub use merge::MergeOutcome;
 pub use repo::RepoInfo;
-pub use runs::{FailedRun, Job, JobLog, JobStep};
 pub use stop::{PAUSE_LABEL, STOP_LABEL};
 pub use writes::{NewPull, OpenPullOutcome};
 
@@ -34,6 +32,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use crate::{
+    adapters::http::Http,
     model::{RepoName, Sha},
     text::Redactor,
 };
@@ -48,10 +47,10 @@ pub struct GitHub {
 
 impl GitHub {
     /// `api` is the base of the REST API, such as `https://api.github.com` or `https://HOST/api/v3`.
-    pub fn new(api: Url, token: Option<SecretString>, redactor: Redactor) -> Result<Self, GitHubError> {
-        Ok(Self {
-            edge: Edge::new(api, token, redactor)?,
-        })
+    pub fn new(http: Http, api: Url, token: Option<SecretString>, redactor: Redactor) -> Self {
+        Self {
+            edge: Edge::new(http, api, token, redactor),
+        }
     }
 
     fn repo_url(&self, repo: &RepoName, rest: &[&str], query: &[(&str, &str)]) -> Url {

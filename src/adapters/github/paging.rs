@@ -107,6 +107,6 @@ mod tests {
         );
         check(r#"<https://api.example.invalid/x?page=1>; rel="prev""#, None);
         check("garbage", None);
-        check(r#"</y?page=2>; rel=next"#, Some("https://api.example.invalid/y?page=2"));
+        check("</y?page=2>; rel=next", Some("https://api.example.invalid/y?page=2"));
     }
 }

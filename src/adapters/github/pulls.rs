@@ -1,16 +1,10 @@
 //! Reading pull requests.
 
-use chrono::DateTime;
-
 use super::{GitHub, GitHubError, PAGES, paging::list, sha, wire};
 use crate::model::{
-    PullNumber, RepoName, Slot,
+    PullNumber, RepoName,
     pull::{Pull, PullState},
-    signal::OpenPull,
 };
-
-/// Pages of other people's pull requests that are worth reading for the digest.
-const OPEN_PAGES: usize = 5;
 
 impl GitHub {
     /// All pull requests, in any state, whose head is this branch of this very repository; newest first. Without
@@ -45,32 +39,6 @@ impl GitHub {
         }
         pull.reviews = self.reviews(repo, number).await?;
         Ok(pull)
-    }
-
-    /// Open pull requests, the last changed first; the 500 newest are enough for dedup and digest.
-    pub async fn open_pulls(&self, repo: &RepoName, slot: &Slot) -> Result<Vec<OpenPull>, GitHubError> {
-        let query = [
-            ("state", "open"),
-            ("sort", "updated"),
-            ("direction", "desc"),
-            ("per_page", "100"),
-        ];
-        let url = self.repo_url(repo, &["pulls"], &query);
-        let listed = list::<wire::Pull>(&self.edge, url, None, OPEN_PAGES).await?;
-        Ok(listed
-            .items
-            .iter()
-            .map(|p| OpenPull {
-                repo: slot.clone(),
-                number: PullNumber(p.number),
-                title: self.edge.line(p.title.as_deref().unwrap_or_default()),
-                author: self.edge.line(&wire::login(p.user.as_ref())),
-                draft: p.draft.unwrap_or(false),
-                bot: p.user.as_ref().is_some_and(wire::User::is_bot),
-                head_ref: self.edge.line(&p.head.name),
-                updated_at: p.updated_at.unwrap_or(DateTime::UNIX_EPOCH),
-            })
-            .collect())
     }
 
     /// Who closed it is told by the issue side; for people only.

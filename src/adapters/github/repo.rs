@@ -4,6 +4,7 @@ use super::{GitHub, GitHubError, GitHubErrorKind, sha, wire};
 use crate::model::{RepoName, Sha, pull::CommitInfo};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts of the host, each on its own")]
 pub struct RepoInfo {
     /// Under its present name: the host follows renames.
     pub name: RepoName,
@@ -14,9 +15,6 @@ pub struct RepoInfo {
     pub has_issues: bool,
     pub squash_allowed: bool,
     pub archived: bool,
-    /// What this token may do, where the host says it.
-    pub may_push: Option<bool>,
-    pub may_administer: Option<bool>,
 }
 
 impl GitHub {
@@ -39,8 +37,6 @@ impl GitHub {
             // Left out for tokens without write access; then the merge call tells.
             squash_allowed: raw.allow_squash_merge.unwrap_or(true),
             archived: raw.archived,
-            may_push: raw.permissions.as_ref().map(|p| p.push),
-            may_administer: raw.permissions.as_ref().map(|p| p.admin),
         })
     }
 
@@ -72,9 +68,9 @@ impl GitHub {
         let parents = raw.parents.iter().map(|p| sha(&reply.attempt, &p.sha));
         Ok(CommitInfo {
             sha: found,
-            tree: sha(&reply.attempt, &raw.commit.tree.sha)?,
+            tree: sha(&reply.attempt, &raw.inner.tree.sha)?,
             parents: parents.collect::<Result<_, _>>()?,
-            message: self.edge.text(&raw.commit.message),
+            message: self.edge.text(&raw.inner.message),
         })
     }
 }

@@ -71,14 +71,10 @@ impl GitHub {
         let Ok(listed) = list::<wire::IssueEvent>(&self.edge, url, None, PAGES).await else {
             return (None, None);
         };
-        let named = |e: &&wire::IssueEvent| e.label.as_ref().is_some_and(|l| l.name.eq_ignore_ascii_case(label));
-        match listed
-            .items
-            .iter()
-            .filter(|e| e.event == "labeled")
-            .filter(named)
-            .next_back()
-        {
+        let sets_it = |e: &&wire::IssueEvent| {
+            e.event == "labeled" && e.label.as_ref().is_some_and(|l| l.name.eq_ignore_ascii_case(label))
+        };
+        match listed.items.iter().rfind(sets_it) {
             Some(event) => (event.actor.as_ref().map(|u| self.edge.line(&u.login)), event.created_at),
             None => (None, None),
         }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::GitHub;
-use crate::{model::RepoName, text::Redactor};
+use crate::{adapters::http::Http, model::RepoName, text::Redactor};
 
 pub(super) const TOKEN: &str = "ghp_fakeFakeFakeFakeFakeFakeFakeFakeFake";
 
@@ -111,8 +111,10 @@ impl Forge {
     }
 
     pub(super) fn client(&self) -> GitHub {
-        let mut github = GitHub::new(self.base.clone(), Some(SecretString::from(TOKEN)), Redactor::default()).unwrap();
-        github.edge.backoff = std::time::Duration::ZERO;
+        let http = Http::new(Redactor::default(), Vec::new());
+        let token = Some(SecretString::from(TOKEN));
+        let mut github = GitHub::new(http, self.base.clone(), token, Redactor::default());
+        github.edge.retry.first = std::time::Duration::ZERO;
         github
     }
 

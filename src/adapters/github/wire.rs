@@ -8,14 +8,6 @@ use serde::Deserialize;
 pub(super) struct User {
     #[serde(default)]
     pub(super) login: String,
-    #[serde(default, rename = "type")]
-    pub(super) kind: Option<String>,
-}
-
-impl User {
-    pub(super) fn is_bot(&self) -> bool {
-        self.kind.as_deref() == Some("Bot") || self.login.ends_with("[bot]")
-    }
 }
 
 /// The name, or the one the forge shows for a deleted account.
@@ -34,15 +26,6 @@ pub(super) struct Repo {
     #[serde(default)]
     pub(super) archived: bool,
     pub(super) allow_squash_merge: Option<bool>,
-    pub(super) permissions: Option<Permissions>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Permissions {
-    #[serde(default)]
-    pub(super) push: bool,
-    #[serde(default)]
-    pub(super) admin: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,7 +65,6 @@ pub(super) struct Pull {
     pub(super) draft: Option<bool>,
     pub(super) title: Option<String>,
     pub(super) body: Option<String>,
-    pub(super) user: Option<User>,
     pub(super) head: Side,
     pub(super) base: Side,
     #[serde(default)]
@@ -94,7 +76,6 @@ pub(super) struct Pull {
     pub(super) merge_commit_sha: Option<String>,
     pub(super) requested_reviewers: Option<Vec<User>>,
     pub(super) requested_teams: Option<Vec<Team>>,
-    pub(super) updated_at: Option<DateTime<Utc>>,
 }
 
 impl Pull {
@@ -184,49 +165,17 @@ pub(super) struct Status {
 #[derive(Debug, Deserialize)]
 pub(super) struct Run {
     pub(super) id: u64,
-    pub(super) name: Option<String>,
-    pub(super) path: Option<String>,
-    #[serde(default)]
-    pub(super) workflow_id: u64,
-    #[serde(default)]
-    pub(super) run_number: u64,
-    #[serde(default)]
-    pub(super) run_attempt: u64,
-    #[serde(default)]
-    pub(super) event: String,
-    pub(super) status: Option<String>,
-    pub(super) conclusion: Option<String>,
     pub(super) head_sha: String,
-    pub(super) head_branch: Option<String>,
-    pub(super) head_repository: Option<RepoRef>,
-    pub(super) created_at: Option<DateTime<Utc>>,
-    pub(super) run_started_at: Option<DateTime<Utc>>,
-    pub(super) updated_at: Option<DateTime<Utc>>,
-    #[serde(default)]
-    pub(super) html_url: String,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Job {
-    pub(super) id: u64,
     pub(super) name: String,
     #[serde(default)]
     pub(super) status: String,
     pub(super) conclusion: Option<String>,
     pub(super) started_at: Option<DateTime<Utc>>,
-    pub(super) completed_at: Option<DateTime<Utc>>,
     pub(super) html_url: Option<String>,
-    #[serde(default)]
-    pub(super) steps: Vec<Step>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Step {
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) number: u64,
-    pub(super) conclusion: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -242,7 +191,8 @@ pub(super) struct Object {
 #[derive(Debug, Deserialize)]
 pub(super) struct Commit {
     pub(super) sha: String,
-    pub(super) commit: CommitBody,
+    #[serde(rename = "commit")]
+    pub(super) inner: CommitBody,
     #[serde(default)]
     pub(super) parents: Vec<Object>,
 }

@@ -101,22 +101,14 @@ impl GitHub {
     ) -> Result<(), GitHubError> {
         let url = self.repo_url(repo, &["pulls", &number.0.to_string()], &[]);
         let reply = self.edge.write(Method::PATCH, &url, &fields).await?;
-        if reply.status.is_success() {
-            Ok(())
-        } else {
-            Err(reply.error(&self.edge))
-        }
+        reply.done(&self.edge)
     }
 
     /// Adds a label; the host makes one that does not exist yet.
     pub async fn add_label(&self, repo: &RepoName, number: PullNumber, label: &str) -> Result<(), GitHubError> {
         let url = self.repo_url(repo, &["issues", &number.0.to_string(), "labels"], &[]);
         let reply = self.edge.write(Method::POST, &url, &json!({"labels": [label]})).await?;
-        if reply.status.is_success() {
-            Ok(())
-        } else {
-            Err(reply.error(&self.edge))
-        }
+        reply.done(&self.edge)
     }
 
     /// Turns a draft into a pull request that can be merged. One that is ready already is fine.
@@ -150,11 +142,7 @@ impl GitHub {
         let url = self.repo_url(repo, &["pulls", &number.0.to_string(), "requested_reviewers"], &[]);
         let body = json!({"reviewers": people, "team_reviewers": teams});
         let reply = self.edge.write(Method::POST, &url, &body).await?;
-        if reply.status.is_success() {
-            Ok(())
-        } else {
-            Err(reply.error(&self.edge))
-        }
+        reply.done(&self.edge)
     }
 }
 

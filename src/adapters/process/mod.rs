@@ -122,6 +122,12 @@ impl RawRun {
 /// Runs a child to its end, and its descendants with it.
 pub async fn run(spec: ChildSpec) -> RawRun {
     let started = instant();
+    if spec.stop.as_ref().is_some_and(StopFlag::raised) {
+        return RawRun {
+            exit: RunExit::Stopped,
+            ..RawRun::never_ran(String::new(), started.elapsed())
+        };
+    }
     match running::Running::start(&spec) {
         Ok(running) => running.finish(spec, started).await,
         Err(why) => RawRun::never_ran(why, started.elapsed()),

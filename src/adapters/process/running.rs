@@ -103,11 +103,14 @@ impl Running {
         let (stdout, stdout_cut) = self.stdout.take();
         let (stderr, stderr_cut) = self.stderr.take();
         let report = Report::read(stderr, &self.mark);
+        // One that was put down may not have come up yet.
+        let put_down = matches!(exit, RunExit::TimedOut | RunExit::Stopped);
+        let failure = report.failure.filter(|_| !put_down);
         let mut stderr = report.rest;
         let too_long = stderr.len() > spec.stderr_cap;
         stderr.truncate(spec.stderr_cap);
         RawRun {
-            exit: report.failure.map_or(exit, |why| {
+            exit: failure.map_or(exit, |why| {
                 RunExit::SpawnFailed(format!("cannot start {}: {why}", spec.program.display()))
             }),
             stdout,

@@ -132,9 +132,13 @@ impl Checks<'_> {
             .reference
             .as_ref()
             .and_then(|text| self.url(text, at.key("reference"), "https://rpc.other.example"));
+        let url = self.url(&raw.url, at.key("url"), "https://rpc.acme.example")?;
         Some(JsonRpcProbe {
-            name: raw.name.clone().unwrap_or_else(|| raw.method.clone()),
-            url: self.url(&raw.url, at.key("url"), "https://rpc.acme.example")?,
+            name: raw
+                .name
+                .clone()
+                .unwrap_or_else(|| format!("{} {}", authority(&url), raw.method)),
+            url,
             every: raw.every_minutes.map(minutes),
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
             method: raw.method.clone(),
@@ -206,10 +210,14 @@ impl Checks<'_> {
     }
 }
 
-/// How a probe without a name is called: the path, or the host where there is none.
+/// How a probe without a name is called: host and path. The path alone would collide between hosts, and a name that
+/// changed when a second probe is added would lose its history.
 fn place(url: &Url) -> String {
-    match url.path() {
-        "" | "/" => url.host_str().unwrap_or_default().to_owned(),
-        path => path.to_owned(),
-    }
+    format!("{}{}", authority(url), url.path().trim_end_matches('/'))
+}
+
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

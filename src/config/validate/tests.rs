@@ -132,7 +132,7 @@ fn probes_are_checked_in_every_part() {
         told(
             "{\"repos\": {\"web\": {
                \"health\": [{\"url\": \"https://a.example/x\", \"expect\": {\"jq\": \".ok ==\"}, \"headers\": {\"X Y\": \"WEB_KEY\"}},
-                            {\"url\": \"https://b.example/x\"}],
+                            {\"url\": \"https://a.example/x\"}, {\"url\": \"https://b.example/x\"}],
                \"jsonrpc\": [{\"url\": \"https://a.example\", \"method\": \" \", \"params\": 3, \"max_lag\": 2}],
                \"collectors\": {\"nagios\": {\"secrets\": {\"token\": \"NAGIOS_TOKEN\"}}}}}}"
         ),
@@ -141,7 +141,7 @@ fn probes_are_checked_in_every_part() {
             "repos.web.collectors.nagios.secrets.token names NAGIOS_TOKEN, which is not set in the environment or .env | NAGIOS_TOKEN=… in .env",
             "repos.web.health[0].expect.jq \".ok ==\" is not a jq program | \".ok == true\"",
             "repos.web.health[0].headers.X Y \"X Y\" is not a header name | Authorization",
-            "repos.web.health[1].name is the second probe that is called \"/x\" | a name of its own",
+            "repos.web.health[1].name is the second probe that is called \"a.example/x\" | a name of its own",
             "repos.web.jsonrpc[0].max_lag needs a reference to compare with | \"reference\": \"https://rpc.other.example\"",
             "repos.web.jsonrpc[0].method is empty | \"eth_blockNumber\"",
             "repos.web.jsonrpc[0].params 3 is no list and no object | []",

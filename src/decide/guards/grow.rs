@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, ops::Range};
 
 use super::{
-    intro::{Intro, Role, intro, switched_off},
+    intro::{Intro, Role, intro, reserved, switched_off},
     items::{Item, Source},
     kind::Language,
     lex::{Class, Token},
@@ -215,27 +215,27 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Equal but for further rows in tables. `o` and `n` walk a part of the items.
-    fn grown_table(&self, old: &Range<usize>, new: &Range<usize>, o: Range<usize>, n: Range<usize>) -> bool {
-        let (mut i, mut j) = (o.start, n.start);
-        while i < o.end && j < n.end {
-            if !self.old.same_at(i, old, self.new, j, new) {
+    /// Equal but for further rows in tables. `left` and `right` are what is still to be compared of the two items.
+    fn grown_table(&self, old: &Range<usize>, new: &Range<usize>, left: Range<usize>, right: Range<usize>) -> bool {
+        let (mut at, mut to) = (left.start, right.start);
+        while at < left.end && to < right.end {
+            if !self.old.same_at(at, old, self.new, to, new) {
                 return false;
             }
-            let (a, b) = (i..self.old.past(i), j..self.new.past(j));
-            (i, j) = (a.end, b.end);
-            if a.len() == 1 || b.len() == 1 {
-                if a.len() != b.len() {
+            let (one, two) = (at..self.old.past(at), to..self.new.past(to));
+            (at, to) = (one.end, two.end);
+            if one.len() == 1 || two.len() == 1 {
+                if one.len() != two.len() {
                     return false;
                 }
                 continue;
             }
-            let (a, b) = (a.start + 1..a.end - 1, b.start + 1..b.end - 1);
-            if !self.more_rows(a.clone(), b.clone()) && !self.grown_table(old, new, a, b) {
+            let (one, two) = (one.start + 1..one.end - 1, two.start + 1..two.end - 1);
+            if !self.more_rows(one.clone(), two.clone()) && !self.grown_table(old, new, one, two) {
                 return false;
             }
         }
-        i == o.end && j == n.end
+        at == left.end && to == right.end
     }
 
     /// All old rows in order, and new ones made of the same words.
@@ -295,7 +295,7 @@ impl<'a> Growth<'a> {
         if in_class && found.role == Role::Value {
             return Some("a value added to an existing test class may change its tests".to_owned());
         }
-        if let Some(name) = found.names.iter().find(|n| found.reserved(n)) {
+        if let Some(name) = found.names.iter().find(|n| reserved(n)) {
             return Some(format!("{name} changes how existing tests run"));
         }
         if found.role == Role::Test {

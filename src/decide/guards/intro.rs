@@ -26,44 +26,42 @@ pub(super) struct Intro<'a> {
     pub(super) names: Vec<&'a str>,
 }
 
-impl Intro<'_> {
-    /// Names that a runner gives a meaning to, so that they act on tests that were there before.
-    pub(super) fn reserved(&self, name: &str) -> bool {
-        const NAMES: &[&str] = &[
-            "setUp",
-            "tearDown",
-            "setUpClass",
-            "tearDownClass",
-            "setUpModule",
-            "tearDownModule",
-            "asyncSetUp",
-            "asyncTearDown",
-            "setup",
-            "teardown",
-            "setup_module",
-            "teardown_module",
-            "setup_function",
-            "teardown_function",
-            "setup_method",
-            "teardown_method",
-            "setup_class",
-            "teardown_class",
-            "load_tests",
-            "pytestmark",
-            "collect_ignore",
-            "collect_ignore_glob",
-            "TestMain",
-            "init",
-            "run",
-            "beforeEach",
-            "beforeAll",
-            "afterEach",
-            "afterAll",
-            "before",
-            "after",
-        ];
-        NAMES.contains(&name) || name.starts_with("pytest_") || (name.starts_with("__") && name.ends_with("__"))
-    }
+/// Names that a runner gives a meaning to, so that they act on tests that were there before.
+pub(super) fn reserved(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "setUp",
+        "tearDown",
+        "setUpClass",
+        "tearDownClass",
+        "setUpModule",
+        "tearDownModule",
+        "asyncSetUp",
+        "asyncTearDown",
+        "setup",
+        "teardown",
+        "setup_module",
+        "teardown_module",
+        "setup_function",
+        "teardown_function",
+        "setup_method",
+        "teardown_method",
+        "setup_class",
+        "teardown_class",
+        "load_tests",
+        "pytestmark",
+        "collect_ignore",
+        "collect_ignore_glob",
+        "TestMain",
+        "init",
+        "run",
+        "beforeEach",
+        "beforeAll",
+        "afterEach",
+        "afterAll",
+        "before",
+        "after",
+    ];
+    NAMES.contains(&name) || name.starts_with("pytest_") || (name.starts_with("__") && name.ends_with("__"))
 }
 
 pub(super) fn intro<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
@@ -214,8 +212,7 @@ fn rust<'a>(source: &Source<'a>, item: &Range<usize>) -> Intro<'a> {
         .find(|t| t.class == Class::Word && !matches!(t.text, "mut" | "fn"))
         .map(|t| t.text);
     match head.text {
-        "fn" if is_rust_test(attributes) => found(Role::Test, name),
-        "mod" if is_rust_test(attributes) => found(Role::Test, name),
+        "fn" | "mod" if is_rust_test(attributes) => found(Role::Test, name),
         "fn" | "mod" | "struct" | "enum" | "trait" | "union" | "type" | "macro_rules" => found(Role::Definition, name),
         "impl" => found(Role::Definition, []),
         "const" | "static" => found(Role::Value, name),

@@ -101,6 +101,11 @@ const RUNNERS: &[&str] = &[
     "nextest.toml",
     "sitecustomize.py",
     "usercustomize.py",
+    // A file of this name is taken for the framework itself.
+    "unittest.py",
+    "pytest.py",
+    "_pytest.py",
+    "doctest.py",
 ];
 
 const CI: &[&str] = &[
@@ -140,7 +145,7 @@ impl Kinds {
         let (dirs, name) = normal.rsplit_once('/').map_or(("", normal), |(d, n)| (d, n));
         let dirs: Vec<&str> = dirs.split('/').filter(|d| !d.is_empty()).collect();
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-        let ext = name.rsplit_once('.').map_or("", |(_, ext)| ext);
+        let ext = extension(name);
         let language = language(ext);
         if self.ci.hit(normal).is_some() {
             return Kind::Ci;
@@ -175,7 +180,7 @@ impl Kinds {
                 "__fixtures__",
             ],
         );
-        if language.is_none() && (in_tests || (has_dir(&dirs, &["fixtures"]) && ext != "")) {
+        if language.is_none() && (in_tests || (has_dir(&dirs, &["fixtures"]) && !ext.is_empty())) {
             return if is_foreign_code(ext) {
                 Kind::Test(None)
             } else {
@@ -187,6 +192,11 @@ impl Kinds {
         }
         Kind::Source(language)
     }
+}
+
+/// Of a normalised name, so in lower case.
+pub(super) fn extension(name: &str) -> &str {
+    name.rsplit_once('.').map_or("", |(_, ext)| ext)
 }
 
 fn has_dir(dirs: &[&str], names: &[&str]) -> bool {
@@ -207,8 +217,8 @@ fn is_runner(name: &str) -> bool {
 
 fn is_manifest(name: &str) -> bool {
     MANIFESTS.contains(&name)
-        || (name.starts_with("requirements") && (name.ends_with(".txt") || name.ends_with(".in")))
-        || (name.starts_with("constraints") && name.ends_with(".txt"))
+        || (name.starts_with("requirements") && matches!(extension(name), "txt" | "in"))
+        || (name.starts_with("constraints") && extension(name) == "txt")
 }
 
 fn language(ext: &str) -> Option<Language> {

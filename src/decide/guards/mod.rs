@@ -2,6 +2,7 @@
 //! finding is the verdict. Rules may only be added to by the configuration.
 
 mod content;
+mod data;
 mod grow;
 mod intro;
 mod items;
@@ -11,7 +12,10 @@ mod lines;
 mod path;
 mod readonly;
 mod split;
+mod strings;
 
+#[cfg(test)]
+mod data_tests;
 #[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]

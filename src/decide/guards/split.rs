@@ -24,7 +24,7 @@ pub fn split(changes: &[FileChange], kinds: &Kinds) -> Parts {
             Kind::Test(_) | Kind::Snapshot | Kind::Fixture => parts.test_part.push(change.clone()),
             Kind::Source(Some(Language::Rust)) => rust(change, &mut parts),
             Kind::Source(_) | Kind::Runner | Kind::Ci | Kind::Manifest | Kind::Lock => {
-                parts.source_part.push(change.clone())
+                parts.source_part.push(change.clone());
             }
         }
     }

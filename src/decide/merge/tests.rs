@@ -18,7 +18,8 @@ struct Case {
     our_head: Sha,
     tested_base: Sha,
     base_now: Option<Sha>,
-    revert: Option<Option<Bound<Restores>>>,
+    is_revert: bool,
+    restores: Option<Bound<Restores>>,
     guards: Option<Bound<GuardVerdict>>,
     proof: Option<Proof>,
     audit: Option<Audit>,
@@ -90,7 +91,8 @@ fn good() -> Case {
         our_head: id('a'),
         tested_base: id('b'),
         base_now: Some(id('b')),
-        revert: None,
+        is_revert: false,
+        restores: None,
         guards: Some(Bound {
             head: id('a'),
             verdict: GuardVerdict::Accept,
@@ -119,15 +121,16 @@ fn good() -> Case {
 }
 
 fn verdict(case: &Case) -> MergeVerdict {
-    let evidence = match &case.revert {
-        Some(restores) => Evidence::Revert {
-            restores: restores.clone(),
-        },
-        None => Evidence::Fix {
+    let evidence = if case.is_revert {
+        Evidence::Revert {
+            restores: case.restores.clone(),
+        }
+    } else {
+        Evidence::Fix {
             guards: case.guards.clone(),
             proof: case.proof.as_ref(),
             audit: case.audit.as_ref(),
-        },
+        }
     };
     judge(&MergeFacts {
         mode: case.mode,
@@ -224,7 +227,7 @@ fn evidence_is_whole_and_about_this_head() {
     check("over", |c| c.base_now = Some(id('e')));
     check("wait host", |c| c.base_now = None);
     check("person", |c| {
-        c.guards.as_mut().unwrap().verdict = GuardVerdict::NeedsHuman
+        c.guards.as_mut().unwrap().verdict = GuardVerdict::NeedsHuman;
     });
     check("drop", |c| c.guards.as_mut().unwrap().verdict = GuardVerdict::Reject);
     check("over", |c| c.audit.as_mut().unwrap().verdict = AuditVerdict::Revise);
@@ -232,13 +235,13 @@ fn evidence_is_whole_and_about_this_head() {
     check("merge", |c| c.proof = Some(proof(ProofGrade::Proven, Witness::A)));
     check("person", |c| c.proof = Some(proof(ProofGrade::Proven, Witness::C)));
     check("person", |c| {
-        c.proof = Some(proof(ProofGrade::Unproven("runner".to_owned()), Witness::B))
+        c.proof = Some(proof(ProofGrade::Unproven("runner".to_owned()), Witness::B));
     });
     check("drop", |c| {
-        c.proof = Some(proof(ProofGrade::NotRed("x".to_owned()), Witness::B))
+        c.proof = Some(proof(ProofGrade::NotRed("x".to_owned()), Witness::B));
     });
     check("drop", |c| {
-        c.proof = Some(proof(ProofGrade::NotGreen("x".to_owned()), Witness::B))
+        c.proof = Some(proof(ProofGrade::NotGreen("x".to_owned()), Witness::B));
     });
 }
 
@@ -247,7 +250,7 @@ fn ci_decides_by_the_check_set() {
     check("wait ci", |c| c.checks.verdict = CheckSet::Pending("ci".to_owned()));
     check("drop", |c| c.checks.verdict = CheckSet::Failed(vec!["ci".to_owned()]));
     check("wait person", |c| {
-        c.checks.verdict = CheckSet::Unknown("403".to_owned())
+        c.checks.verdict = CheckSet::Unknown("403".to_owned());
     });
 }
 
@@ -322,10 +325,10 @@ fn rules_of_the_repository_outrank() {
         c.pull.reviews = vec![review(ReviewState::Approved, 'e', true)];
     });
     check("wait person", |c| {
-        c.pull.reviews = vec![review(ReviewState::ChangesRequested, 'e', false)]
+        c.pull.reviews = vec![review(ReviewState::ChangesRequested, 'e', false)];
     });
     check("merge", |c| {
-        c.pull.reviews = vec![review(ReviewState::Dismissed, 'a', true)]
+        c.pull.reviews = vec![review(ReviewState::Dismissed, 'a', true)];
     });
     check("wait host", |c| c.rules.conversation_resolution = true);
     check("wait person", |c| {
@@ -338,7 +341,7 @@ fn rules_of_the_repository_outrank() {
     });
     check("wait person", |c| c.rules.merge_queue = true);
     check("wait person", |c| {
-        c.rules.required_deployments = vec!["staging".to_owned()]
+        c.rules.required_deployments = vec!["staging".to_owned()];
     });
     check("wait person", |c| c.rules.unread = Some("the protection".to_owned()));
     check("person", |c| c.rules.squash_allowed = false);
@@ -354,10 +357,11 @@ fn a_revert_needs_its_tree_and_ci_but_no_audit() {
     let revert = |verdict: Option<(char, Restores)>| {
         move |c: &mut Case| {
             (c.guards, c.proof, c.audit) = (None, None, None);
-            c.revert = Some(verdict.map(|(head, verdict)| Bound {
+            c.is_revert = true;
+            c.restores = verdict.map(|(head, verdict)| Bound {
                 head: id(head),
                 verdict,
-            }));
+            });
         }
     };
     check("merge", revert(Some(('a', Restores::SameTree))));

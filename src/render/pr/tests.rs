@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::*;
+use super::{sheet::BODY_MOST, *};
 use crate::{model::evidence::Witness, text::Redactor};
 
 fn sha(digit: char) -> Sha {
@@ -180,6 +180,16 @@ fn an_active_body() {
 
     </details>
 
+    <details><summary>What was refused</summary>
+
+    ```text
+    tests/test_discount.py:22
+      was  assert total(order) == 0
+      is   assert total(order) is not None
+    ```
+
+    </details>
+
     <details><summary>Message of the red run</summary>
 
     ```text
@@ -265,6 +275,16 @@ fn a_body_that_needs_a_person() {
 
     </details>
 
+    <details><summary>What was refused</summary>
+
+    ```text
+    tests/test_discount.py:22
+      was  assert total(order) == 0
+      is   assert total(order) is not None
+    ```
+
+    </details>
+
     <details><summary>Message of the red run</summary>
 
     ```text
@@ -319,6 +339,16 @@ fn a_body_after_the_last_attempt_tells_the_attempts() {
     ```text
     Traceback
     ZeroDivisionError: division by zero
+    ```
+
+    </details>
+
+    <details><summary>What was refused</summary>
+
+    ```text
+    tests/test_discount.py:22
+      was  assert total(order) == 0
+      is   assert total(order) is not None
     ```
 
     </details>

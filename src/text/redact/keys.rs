@@ -356,7 +356,7 @@ mod tests {
             "token: x = ",
             "\"token\":\"( ",
         ] {
-            let text = piece.repeat(20_000);
+            let text = piece.repeat(5_000);
             assert!(!redact(&text).is_empty());
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn mask(line: &str) -> String {
     };
     // A parser names the character that it stumbled over.
     let line = &without_character(line);
-    let mut rest = line.trim().trim_end_matches('.');
+    let mut rest = line.trim().trim_end_matches(['.', ' ']);
     while let Some(c) = rest.chars().next() {
         if rest.starts_with("[redacted:") {
             let end = rest.find(']').map_or(rest.len(), |end| end + 1);
@@ -129,6 +129,7 @@ fn mask_run(run: &str, words: &mut Context, out: &mut String) {
         words.previous.clear();
     } else if let Some(masked) = whole(core) {
         out.push_str(masked);
+        words.previous.clear();
     } else if let Some(path) = temporary(core) {
         out.push_str("<tmp>");
         parts(path, words, out);

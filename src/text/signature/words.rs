@@ -75,18 +75,27 @@ pub(super) fn parts(run: &str, words: &mut Context, out: &mut String) {
     while at < bytes.len() {
         if !is_word(bytes[at]) || (bytes[at] == b'_' && is_uuid(&bytes[at + 1..])) {
             let c = run[at..].chars().next().unwrap_or(' ');
-            out.push(c);
-            let escape = c == '%' && bytes.len() > at + 2 && bytes[at + 1..at + 3].iter().all(u8::is_ascii_hexdigit);
-            at += if escape { 3 } else { c.len_utf8() };
+            if c == '%' && bytes.len() > at + 2 && bytes[at + 1..at + 3].iter().all(u8::is_ascii_hexdigit) {
+                out.push_str("<x>");
+                words.previous.clear();
+                at += 3;
+            } else {
+                out.push(c);
+                at += c.len_utf8();
+            }
             continue;
         }
         if is_uuid(&bytes[at..]) {
             out.push_str("<uuid>");
+            words.previous.clear();
             at += 36;
             continue;
         }
         let end = word_end(bytes, at);
-        let owner = at == 0 && bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_lowercase);
+        let owner = at == 0
+            && bytes[0] != b'_'
+            && bytes.get(end) == Some(&b'.')
+            && bytes.get(end + 1).is_some_and(u8::is_ascii_lowercase);
         let text = &run[at..end];
         let around = (
             at.checked_sub(1).map_or(b' ', |at| bytes[at]),
@@ -204,7 +213,7 @@ fn number(word: &str, digits: usize, words: &Context) -> Option<&'static str> {
     let bytes = word.as_bytes();
     if digits == bytes.len() {
         let naming = NAMING.contains(&words.previous.as_str()) && digits <= 5;
-        let named_next = words.next.starts_with(|c: char| c.is_ascii_uppercase());
+        let named_next = words.next.len() > 1 && words.next.starts_with(|c: char| c.is_ascii_uppercase());
         let status = digits == 3 && (b'4'..=b'5').contains(&bytes[0]) && words.failing && (words.last || named_next);
         let measured = MEASURING.contains(&words.next.to_ascii_lowercase().as_str())
             || MEASURING.contains(&words.previous.as_str());

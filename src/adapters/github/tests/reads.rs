@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::{id, pull_json};
 use crate::{
     adapters::github::{
-        GitHubErrorKind, JobLog, RepoInfo,
+        GitHubErrorKind, RepoInfo,
         testing::{Forge, answer, lost, message, repo, text},
     },
     model::{
@@ -22,8 +22,6 @@ fn info() -> RepoInfo {
         has_issues: true,
         squash_allowed: true,
         archived: false,
-        may_push: None,
-        may_administer: None,
     }
 }
 
@@ -487,49 +485,4 @@ async fn open_threads_are_counted_over_pages() {
     forge.on("POST /graphql", page(json!([]), true, json!("x")));
     assert!(forge.client().unresolved_threads(&repo(), PullNumber(3)).await.is_err());
     assert_eq!(forge.count("POST"), 2, "a cursor that stands still ends the read");
-}
-
-#[tokio::test]
-async fn a_log_is_read_from_its_storage_without_the_token() {
-    let storage = Forge::start().await;
-    storage.on("GET /log", text(200, "\u{feff}first line\nsecond line\n"));
-    let forge = Forge::start().await;
-    let place = format!("{}log", storage.base);
-    forge.on(
-        "GET actions/jobs/5/logs",
-        text(302, "").header("location", place.clone()),
-    );
-    forge.on("GET actions/jobs/6/logs", message(410, "Gone"));
-    forge.on("GET actions/jobs/7/logs", message(404, "Not Found"));
-    forge.on(
-        "GET actions/jobs/8/logs",
-        text(302, "").header("location", "http://169.254.169.254/latest"),
-    );
-    let github = forge.client();
-    let log = github.job_log(&repo(), 5, 14).await.unwrap();
-    assert_eq!(
-        log,
-        JobLog::Tail {
-            text: "second line\n".to_owned(),
-            cut: true
-        }
-    );
-    assert!(storage.asked().iter().all(|a| !a.token));
-    assert_eq!(github.job_log(&repo(), 6, 14).await.unwrap(), JobLog::Expired);
-    assert_eq!(github.job_log(&repo(), 7, 14).await.unwrap(), JobLog::NotYet);
-    assert!(github.job_log(&repo(), 8, 14).await.is_err());
-}
-
-#[tokio::test]
-async fn jobs_name_the_step_that_failed() {
-    let forge = Forge::start().await;
-    let jobs = json!({"jobs": [{"id": 5, "name": "test", "status": "completed", "conclusion": "failure", "steps": [
-        {"name": "checkout", "number": 1, "conclusion": "success"}, {"name": "unit", "number": 2, "conclusion": "failure"},
-        {"name": "after", "number": 3, "conclusion": "skipped"}]}]});
-    forge.on("GET actions/runs/9/jobs", answer(200, &jobs));
-    let jobs = forge.client().jobs(&repo(), 9).await.unwrap();
-    assert_eq!(jobs[0].failed_step.as_ref().map(|s| s.name.as_str()), Some("unit"));
-    let forge = Forge::start().await;
-    forge.on("GET actions/runs", answer(200, &json!({"workflow_runs": []})));
-    assert!(forge.client().failed_runs(&repo(), "main").await.unwrap().is_empty());
 }
