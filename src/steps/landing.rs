@@ -9,6 +9,7 @@ use super::{
     effect::{Acted, Effect, EffectKind, effect},
     evidence::kind,
     gather::Adopted,
+    hands::github_name,
     judge,
 };
 use crate::{
@@ -122,8 +123,8 @@ pub(super) fn ci_failed(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &
 /// The one irreversible call. It takes its arguments from the proof and from nothing else.
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let title = pr::squash_title(&super::publish::title_of(ctx, facts, seen)?, proof.pull());
     let n = facts.current().map_or(1, |a| a.attempt.n);
     let message = pr::squash_message(facts.id(), proof.head(), n);
