@@ -12,6 +12,7 @@ use super::Ctx;
 use crate::{
     model::Sha,
     store::{Claim, Intent},
+    text::hex,
 };
 
 /// Every kind of outside write. Adding one does not compile until the kill matrix has its case.
@@ -225,11 +226,7 @@ fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> 
 
 fn digest_of(args: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(args)?;
-    Ok(Sha256::digest(&bytes)
-        .iter()
-        .take(8)
-        .map(|b| format!("{b:02x}"))
-        .collect())
+    Ok(hex(&Sha256::digest(&bytes)[..8]))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tick::steps::effect::Phase;
 
 use super::{
     After, Story,
-    rig::{Rig, ended_well},
+    rig::{Rig, ended_well, store_of},
     undisturbed,
 };
 
@@ -32,7 +32,7 @@ fn sixteen_first_ticks_make_one_ledger() {
     let rig = Rig::new(Story::Plain);
     let second = copy_of(&rig.home);
     rig.run(&second, 16, &[]).iter().for_each(ended_well);
-    drop(rig.store(&second));
+    drop(store_of(&second));
     assert_eq!(rig.world.mail().take().unwrap().len(), 1, "one inventory");
     rig.world.finish().unwrap();
 }
@@ -63,7 +63,7 @@ fn a_second_home_finds_what_the_first_did() {
         rig.step(15);
     }
     rig.live_through(&BTreeSet::new(), Phase::BeforeIntent, After::RunAgain);
-    let of_second = rig.store(&second).recent_incidents(5).unwrap();
+    let of_second = store_of(&second).recent_incidents(5).unwrap();
     let all_closed = of_second.iter().all(|i| i.closed_at.is_some());
     let state = rig.finish();
     let alone = undisturbed(Story::Plain);
@@ -114,7 +114,7 @@ fn a_killed_first_look_still_tells_its_inventory() {
         rig.clean(&home);
         let mails = rig.world.mail().take().unwrap();
         assert_eq!(mails.len(), 1, "{phase:?}: {mails:?}");
-        assert!(rig.store(&home).open_effects().unwrap().is_empty());
+        assert!(store_of(&home).open_effects().unwrap().is_empty());
     }
     rig.world.finish().unwrap();
 }

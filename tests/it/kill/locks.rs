@@ -12,12 +12,15 @@ use tick::{
     store::{TickLock, TriageLock, locks::Tried},
 };
 
-use super::{After, Story, rig::Rig};
+use super::{
+    After, Story,
+    rig::{Rig, store_of},
+};
 
 #[test]
 fn a_killed_repair_leaves_no_lock_and_its_agent_is_ended_by_the_next_run() {
     let (rig, incident) = killed_while_asking("fix");
-    let attempts = rig.store(&rig.home).attempts(&incident).unwrap();
+    let attempts = store_of(&rig.home).attempts(&incident).unwrap();
     assert_eq!(attempts.len(), 2, "{attempts:?}");
     let first = &attempts[0];
     assert!(
@@ -49,7 +52,7 @@ fn killed_while_asking(role: &str) -> (Rig, IncidentId) {
     std::fs::write(&recording, serde_json::to_string(&script).unwrap()).unwrap();
     let mut child = rig.spawn(&rig.home, &[]);
     until(|| rig.world.town().records.all().iter().any(|call| call["role"] == role));
-    let incident = rig.store(&rig.home).open_incidents().unwrap().remove(0).id;
+    let incident = store_of(&rig.home).open_incidents().unwrap().remove(0).id;
     child.kill().unwrap();
     child.wait().unwrap();
     let since = now();
@@ -57,7 +60,7 @@ fn killed_while_asking(role: &str) -> (Rig, IncidentId) {
     let tick = TickLock::try_take(&state, "test").unwrap();
     let triage = TriageLock::try_take(&state, "test").unwrap();
     assert!(matches!((&tick, &triage), (Tried::Held(_), Tried::Held(_))));
-    let claim = rig.store(&rig.home).claim(&incident).unwrap();
+    let claim = store_of(&rig.home).claim(&incident).unwrap();
     assert!(claim.is_some(), "the claim died with its process");
     assert!(since.elapsed() < Duration::from_secs(1));
     drop((tick, triage, claim));

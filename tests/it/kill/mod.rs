@@ -6,6 +6,7 @@
 
 mod homes;
 mod locks;
+mod mail;
 mod quiet;
 mod rig;
 
