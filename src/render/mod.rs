@@ -4,6 +4,7 @@
 pub mod comment;
 pub mod config;
 pub mod fault;
+pub mod help;
 pub mod incidents;
 pub mod inert;
 pub mod mail;
