@@ -32,6 +32,9 @@ pub struct TickArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print each event as a line of JSON as it happens, then the report as one more
+    #[arg(long, hide = true)]
+    pub events: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -49,6 +52,12 @@ pub fn run(args: &TickArgs, global: &Global, config: Config, out: &mut dyn Write
         return dry_run(global, config, out);
     }
     let scope = if args.observe { Scope::Observe } else { Scope::Whole };
+    if args.events {
+        let ctx = context(global, config, Some(Box::new(|event: &Event| stream(event))))?;
+        let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
+        stream(&*ctx.report());
+        return Ok(exit);
+    }
     let (ctx, lines) = open(global, config, args.json)?;
     let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
     tell(&ctx, exit, args.json, lines, out)?;
@@ -142,6 +151,14 @@ pub(super) fn context(global: &Global, config: Config, listener: Option<Box<dyn 
         .with_context(|| format!("open the run log {}", log.display()))
         .map_err(|error| Fault::new(Exit::CouldNot, format!("{error:#}")))?;
     Ok(Ctx::new(config, clock, redactor, id, store, crash).with_listener(listener))
+}
+
+/// One line of JSON, at once. A reader that went away is no reason to stop a repair.
+fn stream(what: &impl serde::Serialize) {
+    if let Ok(line) = serde_json::to_string(what) {
+        let mut out = std::io::stdout().lock();
+        let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
 }
 
 fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> anyhow::Result<()> {

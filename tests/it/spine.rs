@@ -73,7 +73,9 @@ fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
         if world.mail().dir().read_dir().unwrap().next().is_some() {
             break;
         }
-        if let Some(head) = world.forge().pulls.last().map(|p| p.head_sha.clone()) {
+        // The forge is held only for the length of this statement: whoever waits for CI asks it.
+        let head = world.forge().pulls.last().map(|p| p.head_sha.clone());
+        if let Some(head) = head {
             world.wait_for_ci(&head).unwrap();
         }
         world.wait_deployed().unwrap();
