@@ -401,17 +401,16 @@ fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         return escalate(
             facts,
             "a health failure after our own deployment is rolled back, never patched",
-            now,
         );
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
     }
     if budget::revisions(&facts.attempts) > 1 {
-        return escalate(facts, "the auditor asked for a second revision", now);
+        return escalate(facts, "the auditor asked for a second revision");
     }
     match budget::judge(facts, policy) {
-        Budget::Exhausted(why) => escalate(facts, &why, now),
+        Budget::Exhausted(why) => escalate(facts, &why),
         Budget::Spent(why) => tell_then(facts, Status::Budget, &why, || Next::Wait {
             until: tomorrow(now),
             why: format!("budget: {why}; tick moves next when a new day begins"),
@@ -443,28 +442,27 @@ fn tomorrow(now: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// Hands the incident to a person: the PR says so, one message, closed until `tick retry`.
-fn escalate(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
+fn escalate(facts: &Facts, why: &str) -> Next {
     if facts.pull.is_some() {
-        if let Some(next) = act_once(facts, keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+        if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
             label: NEEDS_HUMAN.to_owned(),
         }) {
             return next;
         }
-        if let Some(next) = act_once(facts, keys::body(facts.id(), "escalated"), || Action::Body {
+        if let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
             n: facts.current().map_or(1, |a| a.attempt.n),
             slot: "escalated".to_owned(),
         }) {
             return next;
         }
     }
-    let _ = now;
     tell_then(facts, Status::NeedsYou, why, || done(IncidentOutcome::Escalated))
 }
 
 const NEEDS_HUMAN: &str = "needs-human";
 
-fn act_once(facts: &Facts, key: String, action: impl FnOnce() -> Action) -> Option<Next> {
-    (!facts.done.contains(&key)).then(|| Next::Act(action()))
+fn act_once(facts: &Facts, key: &str, action: impl FnOnce() -> Action) -> Option<Next> {
+    (!facts.done.contains(key)).then(|| Next::Act(action()))
 }
 
 fn judge(facts: &Facts) -> Next {
@@ -505,7 +503,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
         return done(IncidentOutcome::Escalated);
     };
     if let Some(failure) = attempt.failure() {
-        return escalate(facts, failure.sentence(), now);
+        return escalate(facts, failure.sentence());
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
@@ -516,7 +514,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
     let n = attempt.attempt.n;
     if attempt.audit.is_none() {
         return if attempt.audit_failures >= 3 {
-            escalate(facts, "the auditor gave no usable answer three times", now)
+            escalate(facts, "the auditor gave no usable answer three times")
         } else if let Some(why) = out_of_runs(facts, policy) {
             tell_then(facts, Status::Budget, &why, || Next::Wait {
                 until: tomorrow(now),
@@ -528,7 +526,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
     }
     if let Some(next) = act_once(
         facts,
-        keys::body(facts.id(), &format!("audited-{}", head.short())),
+        &keys::body(facts.id(), &format!("audited-{}", head.short())),
         || Action::Body {
             n,
             slot: format!("audited-{}", head.short()),
@@ -569,7 +567,7 @@ fn approved_by_review(seen: &Seen, head: &Sha) -> bool {
 }
 
 fn waits_for_person(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
-    if let Some(next) = act_once(facts, keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+    if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
         label: NEEDS_HUMAN.to_owned(),
     }) {
         return next;
@@ -610,7 +608,7 @@ fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, att
     let verdict = judge_merge(facts, seen, policy, &candidate);
     match verdict {
         MergeVerdict::Merge(proof) => Next::Act(Action::Merge(proof)),
-        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, keys::ready(facts.id()), || Action::Ready)
+        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, &keys::ready(facts.id()), || Action::Ready)
             .unwrap_or_else(|| next_tick(now, "a person moves next: the pull request was made a draft again")),
         MergeVerdict::Wait {
             on: WaitsOn::Person,
@@ -622,11 +620,11 @@ fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, att
         } => next_tick(now, why),
         MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
         MergeVerdict::StartOver(why) => match moved {
-            Some(_) if attempt.rebases >= 3 => escalate(facts, "the base moves faster than the tests", now),
+            Some(_) if attempt.rebases >= 3 => escalate(facts, "the base moves faster than the tests"),
             Some(onto) => Next::Act(Action::Rebase { n, onto }),
             None => next_tick(now, why),
         },
-        MergeVerdict::Drop(why) => escalate(facts, &why, now),
+        MergeVerdict::Drop(why) => escalate(facts, &why),
     }
 }
 
@@ -636,7 +634,7 @@ fn asks_person(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Nex
         .rules
         .as_ref()
         .is_some_and(|rules| rules.required_approvals > 0 || rules.code_owner_review);
-    if wanted && let Some(next) = act_once(facts, keys::review(facts.id()), || Action::RequestReview) {
+    if wanted && let Some(next) = act_once(facts, &keys::review(facts.id()), || Action::RequestReview) {
         return next;
     }
     next_tick(now, format!("a person moves next: {why}"))
@@ -728,7 +726,7 @@ fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         (Landing::Raced, None) => return Next::Act(Action::TestLanded { sha: merge.sha.clone() }),
         (Landing::Raced, Some(false)) => {
             let why = "something else landed first, and the tests fail on the two together".to_owned();
-            return begin_take_back(facts, policy, merge, why, now);
+            return begin_take_back(facts, policy, merge, why);
         }
         (Landing::Raced, Some(true)) | (Landing::AsTested, _) => {}
     }
@@ -766,7 +764,7 @@ fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>)
             once_observed(merge, || record(why.clone()))
                 .unwrap_or_else(|| tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated)))
         }
-        Observed::Worse { why } => begin_take_back(facts, policy, merge, why, now),
+        Observed::Worse { why } => begin_take_back(facts, policy, merge, why),
     }
 }
 
@@ -791,12 +789,11 @@ fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>
     next_tick(now, "waiting for the release that carries the merge")
 }
 
-fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String, now: DateTime<Utc>) -> Next {
+fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String) -> Next {
     if merge.by.is_some() || !policy.rollback_own || policy.rung < Mode::Active {
         let why = format!("{why}; tick does not take this back by itself");
         return tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated));
     }
-    let _ = now;
     Next::Act(Action::Note { why })
 }
 

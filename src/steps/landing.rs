@@ -107,14 +107,7 @@ fn fail(
     Ok(())
 }
 
-pub(super) async fn ci_failed(
-    ctx: &Ctx,
-    claim: &Claim,
-    facts: &Facts,
-    n: u32,
-    head: &Sha,
-    checks: &[String],
-) -> Result<()> {
+pub(super) fn ci_failed(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha, checks: &[String]) -> Result<()> {
     ctx.record(claim, Some(head), kind::CI_FAILED, "failed", &checks)?;
     let attempt = attempt_of(facts, n)?;
     judge::remember_failure(ctx, claim, attempt, "ci", &checks.join(","))?;
