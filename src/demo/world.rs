@@ -125,7 +125,7 @@ impl WorldOptions {
         name.trim_matches('-').to_owned()
     }
 
-    pub(super) fn runs_app(&self) -> bool {
+    pub fn runs_app(&self) -> bool {
         self.app && self.repo.is_none()
     }
 }
@@ -214,6 +214,11 @@ impl World {
         &self.town.forge.api
     }
 
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        self.town.forge.full_name()
+    }
+
     pub fn git_url(&self) -> String {
         self.town.forge.clone_url()
     }
@@ -275,6 +280,12 @@ impl World {
     pub fn ship_bug(&self) -> Result<()> {
         self.act(Act::ShipBug);
         self.wait_deployed()
+    }
+
+    /// Takes a signal that stands while the present commit is deployed; `Act::ShowSignal` begins it.
+    pub fn plant(&self, signal: &Value) -> Result<()> {
+        self.town.tracker.plant(signal, &self.town.main_head()?);
+        Ok(())
     }
 
     /// Waits until the default branch's head serves.

@@ -3,6 +3,7 @@
 
 pub mod comment;
 pub mod config;
+pub mod demo;
 pub mod fault;
 pub mod incidents;
 pub mod inert;
