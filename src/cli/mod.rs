@@ -4,6 +4,7 @@ pub mod answers;
 pub mod bench_server;
 pub mod collect;
 pub mod config;
+pub mod demo;
 pub mod exec;
 pub mod fault;
 pub mod gate;
@@ -66,6 +67,8 @@ impl Global {
 enum Verb {
     /// Repair what is due, without a look
     Repair(tick::RepairArgs),
+    /// Rehearse the whole loop in a small world inside this machine
+    Demo(demo::DemoArgs),
     /// Say how each repo stands, what is open and who moves next
     Status,
     /// List causes that became incidents, newest first
@@ -159,6 +162,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
+        Some(Verb::Demo(args)) => demo::run(args, &cli.global, out),
         Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
@@ -224,7 +228,11 @@ mod tests {
             .iter()
             .flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned()))
             .collect();
-        assert_eq!(grouped.len(), grouped.iter().collect::<BTreeSet<_>>().len(), "a verb stands twice");
+        assert_eq!(
+            grouped.len(),
+            grouped.iter().collect::<BTreeSet<_>>().len(),
+            "a verb stands twice"
+        );
         assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), verbs);
     }
 }

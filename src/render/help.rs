@@ -9,12 +9,16 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "config"]),
     ("Every day", &["repair", "status", "incidents", "show"]),
     ("Answer", &["approve", "retry", "ignore", "pause", "resume"]),
-    ("For scripts", &["collect", "gate", "signature", "redact", "audit", "ledger"]),
+    (
+        "For scripts",
+        &["collect", "gate", "signature", "redact", "audit", "ledger"],
+    ),
 ];
 
 /// The template of clap's help with the verbs in groups; `about` gives a verb's line.
 pub fn template(about: impl Fn(&str) -> String) -> String {
-    let mut text = String::from("{about}\n\n{usage-heading} {usage}\n\nAlone, tick looks once and repairs what is due.\n");
+    let mut text =
+        String::from("{about}\n\n{usage-heading} {usage}\n\nAlone, tick looks once and repairs what is due.\n");
     for (heading, verbs) in GROUPS {
         let _ = write!(text, "\n{heading}:\n");
         for verb in verbs {

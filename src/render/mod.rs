@@ -3,6 +3,7 @@
 
 pub mod comment;
 pub mod config;
+pub mod demo;
 pub mod fault;
 pub mod help;
 pub mod incidents;
