@@ -31,6 +31,8 @@ pub struct Facts {
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.
     pub pushed: Option<Pushed>,
+    /// Heads that it was pushed to before: a host that lags may still show one of them.
+    pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
     pub merge: Option<OurMerge>,
     pub revert: Option<OurRevert>,
@@ -345,6 +347,8 @@ pub struct Seen {
     pub pull: Option<Pull>,
     pub checks: Option<Checks>,
     pub landed: Option<CommitInfo>,
+    /// The host knows no commit by the name that it gave to our merge.
+    pub landed_missing: bool,
     pub revert_pull: Option<Pull>,
     /// The branch that may receive a merge.
     pub base_branch: Option<String>,

@@ -8,6 +8,8 @@ mod config_cli;
 #[cfg(test)]
 mod mail_server;
 #[cfg(test)]
+mod merges;
+#[cfg(test)]
 mod papers;
 #[cfg(test)]
 mod spine;
