@@ -30,7 +30,7 @@ pub(super) fn at(minutes: i64) -> DateTime<Utc> {
 }
 
 pub(super) fn sha(n: u32) -> Sha {
-    Sha::parse(&format!("{n:040x}")).unwrap()
+    Sha::parse(&format!("{n:07x}{n:033x}")).unwrap()
 }
 
 /// What an attempt turns out to be.

@@ -211,8 +211,9 @@ impl Prepared {
     fn save(&mut self) {
         let home = self.world().root().join("saved-home");
         copy(&self.stage.home, &home);
+        let model = self.world().forge().clone();
         self.saved = Some(Saved {
-            model: self.world().forge().clone(),
+            model,
             heads: self.world().repo().heads().unwrap(),
             home,
         });
