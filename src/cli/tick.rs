@@ -11,7 +11,7 @@ use crate::{
     exit::{Exit, Fault},
     model::{IncidentId, report::Event},
     render,
-    steps::{Ctx, advance, effect::CrashPoints},
+    steps::{Ctx, Listener, advance, effect::CrashPoints},
     store::Store,
     text::Redactor,
     tick::{Scope, repair, tick},
@@ -19,6 +19,7 @@ use crate::{
 
 /// Flags of a bare `tick`.
 #[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct TickArgs {
     /// Look back wider, as once an hour
     #[arg(long)]
@@ -110,17 +111,17 @@ pub(super) fn find_incident(ctx: &Ctx, text: &str) -> anyhow::Result<IncidentId>
 /// A terminal is told the story as it happens; a scheduler's healthy tick prints nothing.
 fn open(global: &Global, config: Config, json: bool) -> anyhow::Result<(Ctx, bool)> {
     let lines = std::io::stdout().is_terminal() && !json;
-    let listener: Option<Box<dyn Fn(&Event)>> = lines.then(|| {
+    let listener: Option<Listener> = lines.then(|| {
         Box::new(|event: &Event| {
             let mut out = std::io::stdout().lock();
             // A closed terminal is no reason to stop a repair.
             let _closed = out.write_all(render::story::event(event).as_bytes());
-        }) as Box<dyn Fn(&Event)>
+        }) as Listener
     });
     Ok((context(global, config, listener)?, lines))
 }
 
-pub(super) fn context(global: &Global, config: Config, listener: Option<Box<dyn Fn(&Event)>>) -> anyhow::Result<Ctx> {
+pub(super) fn context(global: &Global, config: Config, listener: Option<Listener>) -> anyhow::Result<Ctx> {
     let clock = global.clock();
     let crash =
         CrashPoints::parse(&global.crash_at).map_err(|why| Fault::new(Exit::Usage, format!("--crash-at {why}")))?;

@@ -385,7 +385,6 @@ pub struct Policy {
 mod seconds {
     use serde::Serializer;
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
     pub(super) fn serialize<S: Serializer>(delta: &chrono::TimeDelta, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(delta.num_seconds())
     }

@@ -404,7 +404,6 @@ fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
             facts,
             seen,
             "a health failure after our own deployment is rolled back, never patched",
-            now,
         );
     }
     if let Some(stop) = stopped(seen, now) {
@@ -451,12 +450,12 @@ fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
         if let Some(stop) = stopped(seen, now) {
             return stop;
         }
-        if let Some(next) = act_once(facts, keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+        if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
             label: NEEDS_HUMAN.to_owned(),
         }) {
             return next;
         }
-        if let Some(next) = act_once(facts, keys::body(facts.id(), "escalated"), || Action::Body {
+        if let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
             n: facts.current().map_or(1, |a| a.attempt.n),
             slot: "escalated".to_owned(),
         }) {
@@ -477,8 +476,8 @@ fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
 
 const NEEDS_HUMAN: &str = "needs-human";
 
-fn act_once(facts: &Facts, key: String, action: impl FnOnce() -> Action) -> Option<Next> {
-    (!facts.done.contains(&key)).then(|| Next::Act(action()))
+fn act_once(facts: &Facts, key: &str, action: impl FnOnce() -> Action) -> Option<Next> {
+    (!facts.done.contains(key)).then(|| Next::Act(action()))
 }
 
 fn judge(facts: &Facts) -> Next {
@@ -542,7 +541,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
     }
     if let Some(next) = act_once(
         facts,
-        keys::body(facts.id(), &format!("audited-{}", head.short())),
+        &keys::body(facts.id(), &format!("audited-{}", head.short())),
         || Action::Body {
             n,
             slot: format!("audited-{}", head.short()),
@@ -583,7 +582,7 @@ fn approved_by_review(seen: &Seen, head: &Sha) -> bool {
 }
 
 fn waits_for_person(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
-    if let Some(next) = act_once(facts, keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+    if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
         label: NEEDS_HUMAN.to_owned(),
     }) {
         return next;
@@ -624,7 +623,7 @@ fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, att
     let verdict = judge_merge(facts, seen, policy, &candidate);
     match verdict {
         MergeVerdict::Merge(proof) => Next::Act(Action::Merge(proof)),
-        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, keys::ready(facts.id()), || Action::Ready)
+        MergeVerdict::Wait { on: WaitsOn::Ready, .. } => act_once(facts, &keys::ready(facts.id()), || Action::Ready)
             .unwrap_or_else(|| next_tick(now, "a person moves next: the pull request was made a draft again")),
         MergeVerdict::Wait {
             on: WaitsOn::Person,
@@ -650,7 +649,7 @@ fn asks_person(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Nex
         .rules
         .as_ref()
         .is_some_and(|rules| rules.required_approvals > 0 || rules.code_owner_review);
-    if wanted && let Some(next) = act_once(facts, keys::review(facts.id()), || Action::RequestReview) {
+    if wanted && let Some(next) = act_once(facts, &keys::review(facts.id()), || Action::RequestReview) {
         return next;
     }
     next_tick(now, format!("a person moves next: {why}"))
@@ -745,7 +744,7 @@ fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         (Landing::Raced, None) => return Next::Act(Action::TestLanded { sha: merge.sha.clone() }),
         (Landing::Raced, Some(false)) => {
             let why = "something else landed first, and the tests fail on the two together".to_owned();
-            return begin_take_back(facts, policy, merge, why, now);
+            return begin_take_back(facts, policy, merge, why);
         }
         (Landing::Raced, Some(true)) | (Landing::AsTested, _) => {}
     }
@@ -791,7 +790,7 @@ fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>)
             once_observed(merge, || record(why.clone()))
                 .unwrap_or_else(|| tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated)))
         }
-        Observed::Worse { why } => begin_take_back(facts, policy, merge, why, now),
+        Observed::Worse { why } => begin_take_back(facts, policy, merge, why),
     }
 }
 
@@ -816,12 +815,11 @@ fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>
     next_tick(now, "waiting for the release that carries the merge")
 }
 
-fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String, now: DateTime<Utc>) -> Next {
+fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String) -> Next {
     if merge.by.is_some() || !policy.rollback_own || policy.rung < Mode::Active {
         let why = format!("{why}; tick does not take this back by itself");
         return tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated));
     }
-    let _ = now;
     Next::Act(Action::Note { why })
 }
 

@@ -59,6 +59,10 @@ pub enum ReviewState {
 
 /// What the repository demands of a merge, read before a PR is opened and again before the merge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a rule of the host that holds or not"
+)]
 pub struct Rules {
     /// Names of required checks, each with the app it must come from (none = any).
     pub required_checks: Vec<RequiredCheck>,

@@ -22,8 +22,12 @@ fn words(value: &serde_json::Value) -> String {
         serde_json::Value::String(name) => name.replace('_', " "),
         serde_json::Value::Object(map) => map
             .iter()
-            .map(|(name, fields)| format!("{} {}", name.replace('_', " "), fields))
-            .collect(),
-        _ => String::new(),
+            .map(|(name, fields)| format!("{} {fields}", name.replace('_', " ")))
+            .collect::<Vec<_>>()
+            .join("; "),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::Array(_) => String::new(),
     }
 }

@@ -38,8 +38,6 @@ pub(super) struct Answer {
     pub(super) outcome: AgentOutcome,
     pub(super) agent: String,
     pub(super) sandbox: String,
-    pub(super) wall: Duration,
-    pub(super) usd: Option<f64>,
 }
 
 /// Asks the agents of a role in order until one could work.
@@ -113,8 +111,6 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         outcome: done.outcome,
         agent: agent.name.clone(),
         sandbox: done.sandbox,
-        wall: done.wall,
-        usd: done.usd,
     })
 }
 

@@ -1,7 +1,7 @@
 //! One attempt: a worktree from our own mirror, an agent that edits it, our own walk of the tree into a commit. What the
 //! agent says is kept as said; what it made is judged later, on git objects.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn work(
     facts: &Facts,
     repo: &Repo,
     attempt: &mut Attempt,
-    dir: &PathBuf,
+    dir: &Path,
 ) -> Result<AttemptOutcome> {
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
@@ -121,7 +121,7 @@ async fn commit(
     facts: &Facts,
     attempt: &mut Attempt,
     mirror: &Mirror,
-    tree: &std::path::Path,
+    tree: &Path,
     sandbox: &str,
 ) -> Result<AttemptOutcome> {
     let parents = parents(facts, mirror, &attempt.base).await?;
@@ -162,7 +162,7 @@ async fn ask_fixer(
     facts: &Facts,
     repo: &Repo,
     attempt: &Attempt,
-    tree: &std::path::Path,
+    tree: &Path,
 ) -> Result<Answer> {
     let row = signature_row(ctx, facts)?;
     let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);

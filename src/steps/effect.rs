@@ -9,7 +9,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Ctx;
-use crate::store::{Claim, Intent};
+use crate::{
+    store::{Claim, Intent},
+    text::hex,
+};
 
 /// Every kind of outside write. Adding one does not compile until the kill matrix has its case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -204,11 +207,7 @@ fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> 
 
 fn digest_of(args: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(args)?;
-    Ok(Sha256::digest(&bytes)
-        .iter()
-        .take(8)
-        .map(|b| format!("{b:02x}"))
-        .collect())
+    Ok(hex(&Sha256::digest(&bytes)[..8]))
 }
 
 #[cfg(test)]

@@ -11,26 +11,26 @@ use crate::{
 };
 
 /// Kinds of evidence rows. A row's kind is one of these and nothing else.
-pub mod kind {
-    pub const TRIAGE: &str = "triage";
-    pub const TRIAGE_FAILED: &str = "triage-failed";
-    pub const RETRY: &str = "retry";
-    pub const TREE: &str = "tree";
-    pub const GUARDS: &str = "guards";
-    pub const PROOF: &str = "proof";
-    pub const BASE_SUITE: &str = "base-suite";
-    pub const AUDIT: &str = "audit";
-    pub const AUDIT_FAILED: &str = "audit-failed";
-    pub const REBASED: &str = "rebased";
-    pub const CI_FAILED: &str = "ci-failed";
-    pub const APPROVED: &str = "approved";
-    pub const ADOPTED: &str = "adopted";
-    pub const LANDED: &str = "landed";
-    pub const LANDED_TESTS: &str = "landed-tests";
-    pub const LIVE: &str = "live";
-    pub const OBSERVED: &str = "observed";
-    pub const REVERT: &str = "revert";
-    pub const AUTONOMY: &str = "autonomy";
+pub(super) mod kind {
+    pub(crate) const TRIAGE: &str = "triage";
+    pub(crate) const TRIAGE_FAILED: &str = "triage-failed";
+    pub(crate) const RETRY: &str = "retry";
+    pub(crate) const TREE: &str = "tree";
+    pub(crate) const GUARDS: &str = "guards";
+    pub(crate) const PROOF: &str = "proof";
+    pub(crate) const BASE_SUITE: &str = "base-suite";
+    pub(crate) const AUDIT: &str = "audit";
+    pub(crate) const AUDIT_FAILED: &str = "audit-failed";
+    pub(crate) const REBASED: &str = "rebased";
+    pub(crate) const CI_FAILED: &str = "ci-failed";
+    pub(crate) const APPROVED: &str = "approved";
+    pub(crate) const ADOPTED: &str = "adopted";
+    pub(crate) const LANDED: &str = "landed";
+    pub(crate) const LANDED_TESTS: &str = "landed-tests";
+    pub(crate) const LIVE: &str = "live";
+    pub(crate) const OBSERVED: &str = "observed";
+    pub(crate) const REVERT: &str = "revert";
+    pub(crate) const AUTONOMY: &str = "autonomy";
 }
 
 impl Ctx {
@@ -70,5 +70,5 @@ pub(super) fn row(
 /// SHA-256 of a value's JSON.
 pub(super) fn digest_of(value: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(value)?;
-    Ok(Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect())
+    Ok(crate::text::hex(&Sha256::digest(&bytes)))
 }

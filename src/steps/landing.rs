@@ -9,6 +9,7 @@ use super::{
     effect::{Acted, Effect, EffectKind, effect},
     evidence::kind,
     gather::Adopted,
+    hands::github_name,
     judge,
 };
 use crate::{
@@ -107,14 +108,7 @@ fn fail(
     Ok(())
 }
 
-pub(super) async fn ci_failed(
-    ctx: &Ctx,
-    claim: &Claim,
-    facts: &Facts,
-    n: u32,
-    head: &Sha,
-    checks: &[String],
-) -> Result<()> {
+pub(super) fn ci_failed(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha, checks: &[String]) -> Result<()> {
     ctx.record(claim, Some(head), kind::CI_FAILED, "failed", &checks)?;
     let attempt = attempt_of(facts, n)?;
     judge::remember_failure(ctx, claim, attempt, "ci", &checks.join(","))?;
@@ -129,8 +123,8 @@ pub(super) async fn ci_failed(
 /// The one irreversible call. It takes its arguments from the proof and from nothing else.
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let title = pr::squash_title(&super::publish::title_of(ctx, facts, seen)?, proof.pull());
     let n = facts.current().map_or(1, |a| a.attempt.n);
     let message = pr::squash_message(facts.id(), proof.head(), n);

@@ -46,6 +46,9 @@ use crate::{
     text::{Redactor, Untrusted},
 };
 
+/// Is told each event as it happens.
+pub type Listener = Box<dyn Fn(&Event)>;
+
 /// What every step of one process works with. The store is borrowed for single calls only, never over an await.
 pub struct Ctx {
     pub config: Config,
@@ -58,7 +61,7 @@ pub struct Ctx {
     attempts_made: Cell<u32>,
     hands: hands::Hands,
     /// Told each event as it happens, for a terminal.
-    listener: Option<Box<dyn Fn(&Event)>>,
+    listener: Option<Listener>,
 }
 
 impl Ctx {
@@ -154,7 +157,7 @@ impl Ctx {
     }
 
     #[must_use]
-    pub fn with_listener(mut self, listener: Option<Box<dyn Fn(&Event)>>) -> Self {
+    pub fn with_listener(mut self, listener: Option<Listener>) -> Self {
         self.listener = listener;
         self
     }

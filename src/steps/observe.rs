@@ -1,6 +1,6 @@
 //! The outside reads that a stage wants, and no others. A read that fails is named; it is never a value.
 
-use super::Ctx;
+use super::{Ctx, hands::github_name};
 use crate::{
     adapters::github::GitHubErrorKind,
     config::Repo,
@@ -23,8 +23,8 @@ pub(super) async fn observe(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need) -
 }
 
 async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen) -> anyhow::Result<()> {
-    let github = ctx.github()?;
-    let name = ctx.github_name(repo)?;
+    let github = ctx.github();
+    let name = github_name(repo)?;
     let (info, branch) = ctx.repo_info(repo).await?;
     seen.base_branch = Some(branch.clone());
     if need.rules {
@@ -92,5 +92,5 @@ async fn stop_signs(ctx: &Ctx, facts: &Facts, name: &RepoName, has_issues: bool)
         Some(revert) => revert.pull,
         None => facts.pull.as_ref().map(|p| p.number),
     };
-    Ok(ctx.github()?.stop_signs(name, pull, has_issues).await)
+    Ok(ctx.github().stop_signs(name, pull, has_issues).await)
 }

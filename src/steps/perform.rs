@@ -26,7 +26,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::Comment { slot, text } => publish::comment(ctx, claim, facts, slot, text).await,
         Action::ClosePull { why } => publish::close(ctx, claim, facts, why).await,
         Action::Rebase { n, onto } => landing::rebase(ctx, claim, facts, *n, onto).await,
-        Action::CiFailed { n, head, checks } => landing::ci_failed(ctx, claim, facts, *n, head, checks).await,
+        Action::CiFailed { n, head, checks } => landing::ci_failed(ctx, claim, facts, *n, head, checks),
         Action::Merge(proof) => landing::merge(ctx, claim, facts, seen, proof).await,
         Action::Adopt { sha, by } => landing::adopt(ctx, claim, facts, seen, sha, by.as_deref()),
         Action::Landed { sha } => landing::landed(ctx, claim, facts, seen, sha).await,

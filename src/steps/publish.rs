@@ -10,6 +10,7 @@ use super::{
     Ctx,
     attempt::signature_row,
     effect::{Acted, Effect, EffectKind, effect},
+    hands::github_name,
     landing::acted,
 };
 use crate::{
@@ -87,8 +88,8 @@ pub(super) async fn open(
     draft: bool,
 ) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let page = page(ctx, facts, seen, n)?;
     let base = seen.base_branch.clone().context("the default branch was not read")?;
     let branch = facts.id().branch();
@@ -172,8 +173,8 @@ fn our_pull(facts: &Facts) -> Result<PullNumber> {
 pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n: u32, slot: &str) -> Result<()> {
     let page = page(ctx, facts, seen, n)?;
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let key = keys::body(facts.id(), slot);
     let find = async || -> Result<Option<Value>> {
@@ -195,8 +196,8 @@ pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n
 
 pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let key = keys::label(facts.id(), label);
     let find = async || -> Result<Option<Value>> {
@@ -219,8 +220,8 @@ pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) 
 
 pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let node_id = seen
         .pull
@@ -264,8 +265,8 @@ async fn upsert(
     text: &str,
 ) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let marker = crate::render::comment::comment_marker(facts.id(), slot);
     let body = format!("{marker}\n{text}");
@@ -285,8 +286,8 @@ async fn upsert(
 
 pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let find = async || -> Result<Option<Value>> {
         Ok((github.pull(name, number).await?.state == PullState::Closed).then(|| json!({ "closed": true })))

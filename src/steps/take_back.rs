@@ -11,6 +11,7 @@ use super::{
     effect::{Acted, Effect, EffectKind, effect},
     evidence::kind,
     gather::Revert,
+    hands::github_name,
     judge, landing, publish,
 };
 use crate::{
@@ -137,8 +138,8 @@ pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) ->
 
 pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, head: &Sha) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let merge = facts.merge.as_ref().context("nothing was merged")?;
     let words = publish::revert_words(ctx, facts, head, &why_of(facts))?;
     let base = seen.base_branch.clone().context("the default branch was not read")?;
@@ -194,8 +195,8 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
 
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let key = keys::merge_revert(facts.id(), proof.head());
     let page = publish::revert_words(ctx, facts, proof.head(), &why_of(facts))?;
     let title = render::pr::squash_title(&page.title, proof.pull());

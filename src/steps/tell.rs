@@ -133,7 +133,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         number: p.number,
         url: p.url.clone(),
     });
-    words.release = cause.release.clone();
+    words.release.clone_from(&cause.release);
     if let Some(merge) = &facts.merge {
         words.merge = Some(merge.sha.clone());
         if let (Some(watch), Some(live)) = (&facts.watch, merge.live_at) {

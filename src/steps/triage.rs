@@ -96,7 +96,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
             cwd: &dir,
             commands: &[],
             name: format!("triage.{}.{}", repo.slot, ctx.tick),
-            deadline: ctx.config.limits.attempt_wall.min(std::time::Duration::from_secs(600)),
+            deadline: ctx.config.limits.attempt_wall.min(std::time::Duration::from_mins(10)),
         },
     )
     .await?;
@@ -106,10 +106,10 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => Err(why),
         AgentOutcome::Interrupted => Err("it was stopped".to_owned()),
     };
-    store(ctx, batch, verdicts)
+    store(ctx, batch, &verdicts)
 }
 
-fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: Result<Vec<Triage>, String>) -> Result<()> {
+fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>, String>) -> Result<()> {
     for (incident, _) in batch {
         let Some(claim) = ctx.store().claim(&incident.id)? else {
             continue;

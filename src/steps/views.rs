@@ -7,7 +7,6 @@ use super::{Ctx, gather};
 use crate::{
     decide::{
         facts::{Facts, Policy},
-        next::{self, Next},
         why::{self, Who},
     },
     model::{

@@ -49,7 +49,7 @@ fn hash_of(seq: i64, at: &str, kind: &str, body: &str, prev: &str) -> String {
         hasher.update(part.as_bytes());
         hasher.update([0]);
     }
-    hasher.finalize().iter().map(|b| format!("{b:02x}")).collect()
+    crate::text::hex(&hasher.finalize())
 }
 
 /// Appends one row inside the transaction of the change it records.

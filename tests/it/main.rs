@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod collect;
+#[cfg(test)]
 mod config_cli;
+#[cfg(test)]
+mod gate;
 #[cfg(test)]
 mod mail_server;
 #[cfg(test)]

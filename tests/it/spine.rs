@@ -29,7 +29,7 @@ impl Stage {
         assert_cmd::Command::cargo_bin("tick")
             .unwrap()
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("PATH", tick::adapters::process::own_path())
             .env("HOME", self.world.root())
             .arg("--home")
             .arg(&self.home)

@@ -166,14 +166,7 @@ async fn what_cannot_be_committed_is_refused_by_name() {
     assert!(refused(walk(&world, &base, &paths).await).contains("sub/.git"));
     fs::remove_file(tree.join("sub/.git")).unwrap();
 
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        tree.join("pipe"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
-        0,
-    )
-    .unwrap();
+    run_plain("mkfifo", tree, &["pipe"]);
     assert!(refused(walk(&world, &base, &paths).await).contains("pipe is a named pipe"));
     fs::remove_file(tree.join("pipe")).unwrap();
 
@@ -305,12 +298,14 @@ async fn attributes_change_no_byte() {
     );
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the control: git as a careless program would run it"
-)]
+/// The control: git as a careless program would run it.
 fn careless_git(tree: &Path, args: &[&str]) {
-    let status = std::process::Command::new("git")
+    run_plain("git", tree, args);
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program outside of the context under test")]
+fn run_plain(program: &str, tree: &Path, args: &[&str]) {
+    let status = std::process::Command::new(program)
         .args(args)
         .current_dir(tree)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")

@@ -5,7 +5,7 @@ use std::{sync::Arc, sync::OnceLock, time::Duration};
 
 use chrono::{DateTime, Utc};
 use reqwest::{Client, redirect::Policy};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer};
 use url::{Host, Url};
 
 use super::{HttpFailure, policy};
@@ -16,6 +16,8 @@ pub(super) struct Clients {
     plain: OnceLock<Client>,
     tls: OnceLock<Client>,
     allowed: Arc<Vec<String>>,
+    /// Authorities that are trusted beside the usual ones; only tests have any.
+    own_roots: Vec<CertificateDer<'static>>,
 }
 
 impl Clients {
@@ -24,7 +26,15 @@ impl Clients {
             plain: OnceLock::new(),
             tls: OnceLock::new(),
             allowed: Arc::new(allowed),
+            own_roots: Vec::new(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn trusting(roots: &[&'static [u8]]) -> Self {
+        let mut clients = Self::new(Vec::new());
+        clients.own_roots = roots.iter().map(|root| CertificateDer::from(*root)).collect();
+        clients
     }
 
     pub(super) fn client(&self, tls: bool) -> Result<&Client, HttpFailure> {
@@ -42,6 +52,7 @@ impl Clients {
         let mut roots = RootCertStore::empty();
         if tls {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+            roots.add_parsable_certificates(self.own_roots.iter().cloned());
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)

@@ -115,7 +115,7 @@ pub(super) fn classify(error: &reqwest::Error) -> HttpFailure {
             timed_out |= found.kind() == io::ErrorKind::TimedOut;
         }
         last = cause.to_string();
-        source = cause.source();
+        source = beneath(cause);
     }
     if error.is_connect() && timed_out {
         HttpFailure::ConnectTimeout
@@ -154,13 +154,17 @@ fn from_io(error: &io::Error) -> Option<HttpFailure> {
     }
 }
 
-/// The rustls error sits inside an `io::Error` that does not name it as its source.
+/// The error inside this one. What an `io::Error` wraps is not its source but the source's own place.
+fn beneath<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    match wrapped {
+        Some(inner) => Some(inner),
+        None => cause.source(),
+    }
+}
+
 fn find_tls(cause: &(dyn Error + 'static)) -> Option<TlsFault> {
-    let inner = match cause.downcast_ref::<io::Error>() {
-        Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static))?,
-        None => cause,
-    };
-    let tls = inner.downcast_ref::<rustls::Error>()?;
+    let tls = cause.downcast_ref::<rustls::Error>()?;
     Some(match tls {
         rustls::Error::InvalidCertificate(certificate) => {
             use rustls::CertificateError as C;

@@ -9,6 +9,8 @@ mod retry;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tls_tests;
 
 use std::{sync::Arc, time::Duration};
 

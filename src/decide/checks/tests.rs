@@ -79,12 +79,9 @@ fn table_of_every_state() {
                     check("x", Some(1), state, 11),
                 ];
                 let set = judge_with(checks, &required(names), None, may_skip);
-                let fine = match state {
-                    CheckState::Success => true,
-                    CheckState::Skipped => !is_required || skippable,
-                    CheckState::Neutral => !is_required,
-                    _ => false,
-                };
+                let fine = state == CheckState::Success
+                    || (state == CheckState::Skipped && (!is_required || skippable))
+                    || (state == CheckState::Neutral && !is_required);
                 let case = format!("{state:?} required={is_required} skippable={skippable}: {set:?}");
                 assert_eq!(is_success(&set), fine, "{case}");
                 let no = matches!(

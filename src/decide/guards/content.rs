@@ -1,6 +1,6 @@
 //! Rules about what is added, whatever the file: secrets, hidden characters, binaries, modes, links, names.
 
-use super::{FileChange, Hit, Side, lines::Lines};
+use super::{FileChange, Hit, Side, lines::Lines, secrets};
 use crate::{
     model::evidence::GuardVerdict,
     text::{Redactor, clean::is_invisible},
@@ -48,44 +48,7 @@ pub(super) fn check(change: &FileChange, lines: &Lines<'_>, redactor: &Redactor,
             );
         }
     }
-    secrets(lines, redactor, hits);
-}
-
-/// Redaction changes what is or looks like a secret. The finding never repeats the line.
-fn secrets(lines: &Lines<'_>, redactor: &Redactor, hits: &mut Vec<Hit>) {
-    let found = |text: &str| secret_marks(&redactor.redact(text)) > secret_marks(text);
-    let before = hits.len();
-    for (line, text) in lines.added() {
-        if found(text) {
-            let why = "the line holds a secret; block it and change the secret, it is not masked".to_owned();
-            hits.push(Hit::new("secret", GuardVerdict::Reject, why).at(line));
-        }
-    }
-    // Split over lines, or a key block.
-    let whole: String = lines.added().map(|(_, text)| text).collect::<Vec<_>>().join("\n");
-    if hits.len() == before && found(&whole) {
-        let why = "the added lines together hold a secret".to_owned();
-        hits.push(Hit::new("secret", GuardVerdict::Reject, why));
-    }
-}
-
-/// Replacements by a rule for secrets. Personal data is redacted too, and is no reason to block a patch.
-fn secret_marks(text: &str) -> usize {
-    const PERSONAL: &[&str] = &[
-        "email", "mail", "phone", "ip", "card", "iban", "name", "person", "user", "path", "home", "address", "ssn",
-        "personal",
-    ];
-    text.match_indices("[redacted:")
-        .filter(|(at, mark)| {
-            let kind: String = text[at + mark.len()..].chars().take_while(|c| *c != ']').collect();
-            let first = kind
-                .split(['-', ':', ' '])
-                .next()
-                .unwrap_or_default()
-                .to_ascii_lowercase();
-            !PERSONAL.contains(&first.as_str())
-        })
-        .count()
+    secrets::check(lines, redactor, hits);
 }
 
 fn name(change: &FileChange, redactor: &Redactor, hits: &mut Vec<Hit>) {
@@ -104,7 +67,7 @@ fn name(change: &FileChange, redactor: &Redactor, hits: &mut Vec<Hit>) {
         let why = "the name reads as another one on other file systems".to_owned();
         hits.push(Hit::new("path-name", GuardVerdict::NeedsHuman, why));
     }
-    if secret_marks(&redactor.redact(path)) > 0 {
+    if secrets::weigh(path, &redactor.redact(path)) == GuardVerdict::Reject {
         hits.push(Hit::new(
             "secret",
             GuardVerdict::Reject,

@@ -11,6 +11,7 @@ mod lex;
 mod lines;
 mod path;
 mod readonly;
+mod secrets;
 mod split;
 mod strings;
 

@@ -54,7 +54,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         let place = Place {
             flag: text[..start].ends_with("--") || text[start..end].starts_with("--"),
             line_start: scan.starts_line(start),
-            query: matches!(text[..start].as_bytes().last(), Some(b'?' | b'&')),
+            query: text[..start].ends_with(['?', '&']),
         };
         if name == Name::Signature && !place.query {
             continue;

@@ -406,6 +406,7 @@ async fn protection_that_can_not_be_read_is_not_no_protection() {
     assert_eq!(check(message(403, plan), on()).await, (0, false));
     let forge = Forge::start().await;
     forge.on("GET rules/branches/main", message(403, "Resource not accessible"));
+    forge.on("GET branches/main/protection", message(404, "Branch not protected"));
     assert!(forge.client().rules(&repo(), &info(), "main").await.is_err());
 }
 

@@ -1,7 +1,5 @@
 //! The process runner against real children: what arrives in them, how they end, and that nothing is left.
 
-#![expect(clippy::unwrap_used, reason = "all of this file is a test")]
-
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
