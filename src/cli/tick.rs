@@ -1,18 +1,23 @@
 //! `tick`, `tick --observe`, `tick --dry-run` and `tick repair`: opens the home, runs the page, prints its story.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{ErrorKind, IsTerminal, Write},
+    path::Path,
+};
 
 use anyhow::Context;
+use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::Global;
 use crate::{
     config::Config,
     exit::{Exit, Fault},
-    model::{IncidentId, report::Event},
+    model::{IncidentId, TickId, report::Event},
     render,
     steps::{Ctx, Listener, advance, effect::CrashPoints},
     store::Store,
+    telemetry::Telemetry,
     text::Redactor,
     tick::{Scope, repair, tick},
 };
@@ -128,7 +133,6 @@ pub(super) fn context(global: &Global, config: Config, listener: Option<Listener
     let redactor = Redactor::new(config.secrets.values.values());
     config.home.prepare()?;
     let store = Store::open(&config.home.state).map_err(Fault::from)?;
-    let id = store.next_tick(clock.now()).map_err(Fault::from)?;
     let telemetry = crate::telemetry::start(
         clock,
         crate::telemetry::Stderr::choose(
@@ -137,12 +141,25 @@ pub(super) fn context(global: &Global, config: Config, listener: Option<Listener
         ),
     );
     telemetry.redact_with(redactor.clone());
-    let log = config.home.logs.join(format!("run-{id}.log"));
-    telemetry
-        .open_run_log(&log, id.as_str())
-        .with_context(|| format!("open the run log {}", log.display()))
-        .map_err(|error| Fault::new(Exit::CouldNot, format!("{error:#}")))?;
+    let id = begin(&store, &telemetry, &config.home.logs, clock.now())?;
     Ok(Ctx::new(config, clock, redactor, id, store, crash).with_listener(listener))
+}
+
+/// A tick's id is its own from the moment its run log is made: of several processes that start at once, and after one
+/// that died before it wrote anything else, only one can make the file.
+fn begin(store: &Store, telemetry: &Telemetry, logs: &Path, now: DateTime<Utc>) -> anyhow::Result<TickId> {
+    let mut id = store.next_tick(now).map_err(Fault::from)?;
+    loop {
+        let log = logs.join(format!("run-{id}.log"));
+        match telemetry.open_run_log(&log, id.as_str()) {
+            Ok(()) => return Ok(id),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => id = id.following(),
+            Err(error) => {
+                let what = format!("open the run log {}: {error}", log.display());
+                return Err(Fault::new(Exit::CouldNot, what).into());
+            }
+        }
+    }
 }
 
 fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -40,6 +40,8 @@ pub struct Facts {
     pub told: BTreeSet<Status>,
     /// Other effects that are done, by key.
     pub done: BTreeSet<String>,
+    /// Effects that were begun and whose outcome is not recorded, by key.
+    pub begun: BTreeSet<String>,
     /// A person's `tick approve`: who, and for which head.
     pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
@@ -57,6 +59,16 @@ pub struct Facts {
     pub source_ok_at: Option<DateTime<Utc>>,
     /// Rates and probes since the merge went live, for the observation.
     pub watch: Option<Watch>,
+    /// The same about a release that is not ours, for a cause that somebody else may have mended.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// What was seen since a release began to serve in which the cause was never seen before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Elsewhere {
+    pub release: Sha,
+    pub live_at: DateTime<Utc>,
+    pub watch: Watch,
 }
 
 /// The primary signature's row.

@@ -6,6 +6,7 @@
 pub mod budget;
 pub mod checks;
 pub mod dedup;
+mod elsewhere;
 pub mod facts;
 pub mod gate;
 pub mod guards;
@@ -15,5 +16,8 @@ pub mod next;
 mod next_tests;
 pub mod observation;
 pub mod proof;
+mod settle;
+#[cfg(test)]
+mod testing;
 pub mod verdict;
 pub mod why;

@@ -7,9 +7,11 @@ use serde::Serialize;
 use super::{
     budget::{self, Budget},
     checks::{self, CheckSet},
+    elsewhere::{self, Mended},
     facts::{AttemptFacts, Facts, Landing, Need, OurMerge, Policy, Seen, Status, keys},
     merge::{self, Bound, Evidence, MergeFacts, MergeProof, MergeVerdict, WaitsOn},
     observation::{self, Observed},
+    settle,
 };
 use crate::model::{
     Mode, Sha,
@@ -118,6 +120,12 @@ pub enum Action {
     },
     ClosePull {
         why: String,
+    },
+    /// An effect of ours that was begun turned out to have happened: record it, send nothing.
+    Settle {
+        key: String,
+        sha: Option<Sha>,
+        head: Option<Sha>,
     },
     Tell {
         status: Status,
@@ -281,8 +289,14 @@ pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> 
     if let Some(what) = seen.unreadable.first() {
         return next_tick(now, format!("could not read {what}; looked at again by the next tick"));
     }
+    if let Some(action) = settle::happened(facts, seen) {
+        return Next::Act(action);
+    }
     if let Some(next) = person_moved(facts, seen, now) {
         return next;
+    }
+    if let Some(close) = elsewhere::close(facts, seen, policy, now) {
+        return stopped(seen, now).unwrap_or(close);
     }
     match stage(facts, policy) {
         Stage::Ended => done(IncidentOutcome::Escalated),
@@ -312,7 +326,9 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
             }))
         }
         PullState::Closed => Some(if facts.done.contains(&keys::close_pull(facts.id())) {
-            done(IncidentOutcome::Gone)
+            tell_then(facts, Status::Resolved, "it is mended on the default branch", || {
+                done(IncidentOutcome::Gone)
+            })
         } else {
             tell_then(
                 facts,
@@ -408,6 +424,12 @@ fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
+    }
+    if let Mended::Perhaps { until } = elsewhere::mended(facts, seen, policy, now) {
+        return Next::Wait {
+            until: until.max(now + TimeDelta::minutes(1)),
+            why: "tick moves next: somebody may have mended it on the default branch".to_owned(),
+        };
     }
     if budget::revisions(&facts.attempts) > 1 {
         return escalate(facts, seen, "the auditor asked for a second revision", now);

@@ -1,12 +1,12 @@
 //! From a green PR to a landed commit and the time after it: replay onto a moved base, the merge call, what really
 //! landed, when it began to serve.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{
     Ctx, attempt,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
     evidence::kind,
     gather::Adopted,
     hands::github_name,
@@ -163,7 +163,7 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, 
         }
         Effect::Refused(why) | Effect::Open(why) => {
             ctx.say(Some(facts.id()), "merge", [format!("not merged: {why}")]);
-            bail!("merge {}: {why}; the next tick looks again", proof.pull())
+            Err(Unsettled(format!("merge {}: {why}", proof.pull())).into())
         }
     }
 }

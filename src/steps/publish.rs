@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
     hands::github_name,
     landing::acted,
 };
@@ -70,7 +70,7 @@ pub(super) async fn push_commit(
             ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("push {branch}: {why}"),
+        Effect::Refused(why) | Effect::Open(why) => Err(Unsettled(format!("push {branch}: {why}")).into()),
     }
 }
 
@@ -153,7 +153,8 @@ pub(super) async fn open(
             );
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("open a pull request for {branch}: {why}"),
+        Effect::Open(why) => Err(Unsettled(format!("open a pull request for {branch}: {why}")).into()),
+        Effect::Refused(why) => bail!("open a pull request for {branch}: {why}"),
     }
 }
 
@@ -306,7 +307,8 @@ pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) ->
 fn settle(effect: Effect, what: &str) -> Result<()> {
     match effect {
         Effect::Done(_) => Ok(()),
-        Effect::Refused(why) | Effect::Open(why) => bail!("{what}: {why}"),
+        Effect::Open(why) => Err(Unsettled(format!("{what}: {why}")).into()),
+        Effect::Refused(why) => bail!("{what}: {why}"),
     }
 }
 

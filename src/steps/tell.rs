@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
 };
 use crate::{
     adapters::mail::{self, Mail, MailOutcome, Mailer},
@@ -97,9 +97,8 @@ async fn send(ctx: &Ctx, claim: &Claim, key: &str, words: &MailWords) -> Result<
     .await?
     {
         Effect::Done(_) => Ok(!off),
-        Effect::Refused(why) | Effect::Open(why) => {
-            bail!("send the mail {message_id}: {why}; the next tick tries again")
-        }
+        Effect::Open(why) => Err(Unsettled(format!("send the mail {message_id}: {why}")).into()),
+        Effect::Refused(why) => bail!("send the mail {message_id}: {why}; the next tick tries again"),
     }
 }
 

@@ -25,15 +25,7 @@ const GROUPS: usize = 8;
 
 /// Triages every open incident that is due and has no verdict yet.
 pub async fn triage(ctx: &Ctx) -> Result<()> {
-    let due = ctx.store().due_incidents(ctx.now())?;
-    let mut todo = Vec::new();
-    for incident in due {
-        let facts = gather::facts(ctx, &incident)?;
-        if facts.triage.is_none() && facts.triage_failures < 3 {
-            todo.push((incident, facts));
-        }
-    }
-    if todo.is_empty() {
+    if untriaged(ctx)?.is_empty() {
         return Ok(());
     }
     let note = format!("pid {}, since {}", std::process::id(), ctx.now().format("%H:%M:%S"));
@@ -45,6 +37,8 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
             return Ok(());
         }
     };
+    // Once more under the lock: another process may have asked about the same causes a moment ago.
+    let todo = untriaged(ctx)?;
     for repo in ctx.config.repos.values() {
         let of_repo: Vec<_> = todo.iter().filter(|(incident, _)| incident.repo == repo.slot).collect();
         let policy = ctx.policy(repo)?;
@@ -63,6 +57,18 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn untriaged(ctx: &Ctx) -> Result<Vec<(Incident, Facts)>> {
+    let due = ctx.store().due_incidents(ctx.now())?;
+    let mut todo = Vec::new();
+    for incident in due {
+        let facts = gather::facts(ctx, &incident)?;
+        if facts.triage.is_none() && facts.triage_failures < 3 {
+            todo.push((incident, facts));
+        }
+    }
+    Ok(todo)
 }
 
 async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Result<()> {

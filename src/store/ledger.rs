@@ -97,20 +97,13 @@ impl Store {
     /// Records a tick's end: the row, and what each source said, in one transaction.
     pub fn end_tick(&mut self, _lock: &TickLock, end: &TickEnd<'_>) -> Result<()> {
         self.write(|tx| {
-            let counter: i64 = end
-                .id
-                .as_str()
-                .rsplit('-')
-                .next()
-                .and_then(|n| n.parse().ok())
-                .unwrap_or_default();
+            // The counter orders the rows; the id was chosen before, maybe by several processes at once.
             tx.prepare_cached(
                 "INSERT INTO tick (id, counter, started_at, ended_at, deep, gate, snapshot_digest, config_digest)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 SELECT ?1, coalesce(max(counter), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM tick",
             )?
             .execute((
                 end.id.as_str(),
-                counter,
                 time(end.started_at),
                 time(end.ended_at),
                 end.deep,

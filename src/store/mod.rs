@@ -85,9 +85,11 @@ impl Store {
     /// restart from nothing, so it is refused.
     pub fn open(dir: &Path) -> Result<Self> {
         let path = dir.join("tick.db");
-        let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
         let log = dir.join("incidents.jsonl");
-        if !exists && std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0) {
+        // The log first: another process makes the database before it prints a log.
+        let printed = std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0);
+        let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
+        if !exists && printed {
             return Err(StoreError::Damaged {
                 path,
                 why: format!("it is missing although {} holds records", log.display()),
@@ -125,7 +127,7 @@ impl Store {
             });
         }
         if found < schema::VERSION {
-            schema::migrate(&self.conn, found).map_err(|error| self.fail(&error))?;
+            schema::migrate(&self.conn).map_err(|error| self.fail(&error))?;
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ mod config_cli;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod kill;
+#[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod merges;

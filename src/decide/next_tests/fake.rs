@@ -387,6 +387,7 @@ impl Fake {
                 self.facts.done.insert(keys::close_pull(&id));
                 self.pull.as_mut().unwrap().state = PullState::Closed;
             }
+            Action::Settle { .. } => panic!("nothing is begun and not recorded here"),
             Action::Tell { status, .. } => {
                 assert!(self.facts.told.insert(*status), "{status:?} is told twice");
                 self.mails.push(*status);
@@ -534,6 +535,7 @@ fn facts(id: IncidentId) -> Facts {
         revert: None,
         told: BTreeSet::new(),
         done: BTreeSet::new(),
+        begun: BTreeSet::new(),
         approved: None,
         paused: None,
         frozen: None,
@@ -543,6 +545,7 @@ fn facts(id: IncidentId) -> Facts {
         attempts_this_run: 0,
         source_ok_at: None,
         watch: None,
+        elsewhere: None,
     }
 }
 
@@ -581,6 +584,7 @@ fn pull(number: u64, head: Sha, draft: bool) -> Pull {
         mergeable_state: "clean".to_owned(),
         merge_sha: None,
         closed_by: None,
+        author: "tick-bot".to_owned(),
         reviews: Vec::new(),
         requested_reviewers: Vec::new(),
     }

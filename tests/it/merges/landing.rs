@@ -19,7 +19,10 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
     let subjects = prepared.subjects();
     assert_eq!(subjects.len(), 1, "{subjects:?}");
     let frozen = prepared.ask("SELECT value FROM flag WHERE name = ?1", "freeze");
-    assert!(frozen.first().is_some_and(|why| why.contains("landed tree")), "{frozen:?}");
+    assert!(
+        frozen.first().is_some_and(|why| why.contains("landed tree")),
+        "{frozen:?}"
+    );
 
     // A lost answer beside it: the merge is found again, sent once, and is ours.
     prepared.restore();
@@ -29,10 +32,17 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
     assert_eq!(run.requests.iter().filter(|r| r.starts_with("PUT ")).count(), 1);
     let landed = prepared.merged_by_us().expect("merged");
     assert_eq!(
-        prepared.ask("SELECT verdict FROM evidence WHERE kind = 'landed' AND head = ?1", &landed),
+        prepared.ask(
+            "SELECT verdict FROM evidence WHERE kind = 'landed' AND head = ?1",
+            &landed
+        ),
         ["AsTested"]
     );
-    assert!(prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "adopted").is_empty());
+    assert!(
+        prepared
+            .ask("SELECT verdict FROM evidence WHERE kind = ?1", "adopted")
+            .is_empty()
+    );
 
     // "merged", and no commit: waited for, and then the same as another tree.
     prepared.restore();
@@ -44,7 +54,11 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
     let run = prepared.repair();
     assert_eq!(run.code, Some(1), "{}", run.text);
     assert_eq!(prepared.subjects().len(), 1);
-    assert!(!prepared.ask("SELECT value FROM flag WHERE name = ?1", "freeze").is_empty());
+    assert!(
+        !prepared
+            .ask("SELECT value FROM flag WHERE name = ?1", "freeze")
+            .is_empty()
+    );
 
     // Somebody's commit lands first, and the two together are good: it goes on.
     prepared.restore();
@@ -113,7 +127,10 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
 
 fn taken_back(prepared: &Prepared) {
     let revert = prepared.pull();
-    assert!(revert.merge_sha.is_some(), "the newest pull is the merged revert: {revert:?}");
+    assert!(
+        revert.merge_sha.is_some(),
+        "the newest pull is the merged revert: {revert:?}"
+    );
     let repo = prepared.world().repo();
     let fixed = repo.git(&["show", "main:shop/discount.py"], b"").unwrap();
     assert!(!fixed.contains("if not percents"), "the change is gone");

@@ -62,7 +62,11 @@ fn the_forge_moves_between_any_two_calls() {
         let last_read = calm.requests[..put].iter().rposition(|r| reads(&act, r));
         if matches!(act, Act::Label { .. } | Act::OpenIssue { .. }) {
             let last = last_read.expect("the sign is read before the merge");
-            assert!(put - last <= WINDOW, "{act:?} is read {} calls before the merge", put - last);
+            assert!(
+                put - last <= WINDOW,
+                "{act:?} is read {} calls before the merge",
+                put - last
+            );
         }
         for n in 1..=put {
             prepared.restore();
@@ -95,8 +99,14 @@ fn judge(prepared: &Prepared, act: &Act, n: usize, run: &Run) {
         Act::MoveHead | Act::ClosePull { .. } => panic!("merged all the same\n{context}"),
         Act::Check { name, .. } if name == "test" => panic!("merged on a red required check\n{context}"),
         Act::MoveBase => {
-            let landed = prepared.ask("SELECT verdict FROM evidence WHERE kind = 'landed' AND head = ?1", &merged);
-            let tested = prepared.ask("SELECT verdict FROM evidence WHERE kind = 'landed-tests' AND head = ?1", &merged);
+            let landed = prepared.ask(
+                "SELECT verdict FROM evidence WHERE kind = 'landed' AND head = ?1",
+                &merged,
+            );
+            let tested = prepared.ask(
+                "SELECT verdict FROM evidence WHERE kind = 'landed-tests' AND head = ?1",
+                &merged,
+            );
             let noticed = landed == ["AsTested"] || (landed == ["Raced"] && tested.len() == 1);
             assert!(noticed, "landed {landed:?}, tested {tested:?}\n{context}");
         }

@@ -60,7 +60,12 @@ fn a_persons_merge_of_a_draft_is_adopted_and_observed() {
         let run = prepared.tick();
         assert_eq!(run.code, Some(0), "{}", run.text);
     }
-    assert_eq!(prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "adopted").len(), 1);
+    assert_eq!(
+        prepared
+            .ask("SELECT verdict FROM evidence WHERE kind = ?1", "adopted")
+            .len(),
+        1
+    );
     let outcome = prepared.ask("SELECT outcome FROM incident WHERE repo = ?1", "shop");
     assert!(outcome[0].contains("resolved"), "{outcome:?}");
     let subjects = prepared.subjects();
@@ -127,12 +132,12 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
         assert_eq!(run.code, Some(0), "{}", run.text);
         run.waits_for("tick pause");
     });
-    let attempts = prepared.ask(
-        "SELECT outcome || charged FROM attempt WHERE incident LIKE ?1",
-        "%",
-    );
+    let attempts = prepared.ask("SELECT outcome || charged FROM attempt WHERE incident LIKE ?1", "%");
     assert_eq!(attempts.len(), 1);
-    assert!(attempts[0].contains("interrupted") && attempts[0].ends_with('0'), "{attempts:?}");
+    assert!(
+        attempts[0].contains("interrupted") && attempts[0].ends_with('0'),
+        "{attempts:?}"
+    );
     prepared.stage.step(15);
     assert_eq!(prepared.pulls_of_ours(), 0);
     let said = prepared.run(&["resume"]);

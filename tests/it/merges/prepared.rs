@@ -52,10 +52,7 @@ impl Run {
 
     pub(crate) fn waits(&self) -> String {
         let waiting = self.report["waiting"].as_array().into_iter().flatten();
-        waiting
-            .filter_map(|w| w["why"].as_str())
-            .collect::<Vec<_>>()
-            .join("; ")
+        waiting.filter_map(|w| w["why"].as_str()).collect::<Vec<_>>().join("; ")
     }
 
     pub(crate) fn waits_for(&self, word: &str) {
@@ -140,7 +137,13 @@ impl Prepared {
         });
         for _ in 0..count {
             world.advance(std::time::Duration::from_mins(minutes) / count);
-            let answer = client::request(world.tracker_url(), "POST", "/api/events", &[], event.to_string().as_bytes());
+            let answer = client::request(
+                world.tracker_url(),
+                "POST",
+                "/api/events",
+                &[],
+                event.to_string().as_bytes(),
+            );
             assert_eq!(answer.unwrap().status, 202);
         }
     }
@@ -250,6 +253,11 @@ impl Prepared {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let done = assert_cmd::Command::new("cp").arg("-a").arg(from).arg(to).output().unwrap();
+    let done = assert_cmd::Command::new("cp")
+        .arg("-a")
+        .arg(from)
+        .arg(to)
+        .output()
+        .unwrap();
     assert!(done.status.success(), "{}", shown(&done));
 }
