@@ -147,6 +147,11 @@ impl AttemptFacts {
         self.attempt.head.as_ref()
     }
 
+    /// A head that a person pushed and asked to be judged: nobody's budget pays for it.
+    pub fn is_a_persons(&self) -> bool {
+        self.attempt.outcome == Some(AttemptOutcome::Committed) && !self.attempt.charged
+    }
+
     /// The first thing that ended this attempt, in the order in which evidence is gathered.
     pub fn failure(&self) -> Option<Failure> {
         match &self.attempt.outcome {

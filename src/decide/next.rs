@@ -420,6 +420,7 @@ fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
             facts,
             seen,
             "a health failure after our own deployment is rolled back, never patched",
+            now,
         );
     }
     if let Some(stop) = stopped(seen, now) {
@@ -477,10 +478,15 @@ fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
         }) {
             return next;
         }
-        if let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
-            n: facts.current().map_or(1, |a| a.attempt.n),
-            slot: "escalated".to_owned(),
-        }) {
+        // The head that the pull request shows; a later attempt may have none, or one that was never pushed.
+        let shown = facts.pushed.as_ref().map(|p| &p.head);
+        let shown = facts.attempts.iter().rfind(|a| a.head().is_some() && a.head() == shown);
+        if let Some(n) = shown.map(|a| a.attempt.n)
+            && let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
+                n,
+                slot: "escalated".to_owned(),
+            })
+        {
             return next;
         }
     }
@@ -723,6 +729,8 @@ fn bound<V>(attempt: &AttemptFacts, verdict: Option<V>) -> Option<Bound<V>> {
 fn check_set(facts: &Facts, seen: &Seen, policy: &Policy, head: &Sha) -> Bound<CheckSet> {
     let pushed_at = match &facts.revert {
         Some(revert) => revert.pushed,
+        // A person's head was there before we looked: whatever ran on it ran on this very commit.
+        None if facts.current().is_some_and(AttemptFacts::is_a_persons) => Some(DateTime::<Utc>::MIN_UTC),
         None => facts.pushed.as_ref().map(|p| p.at),
     };
     match (&seen.checks, &seen.rules, pushed_at) {
@@ -791,7 +799,8 @@ fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>)
     };
     match observation::observe(watch, live_at, policy.observe_min, now) {
         Observed::Watching { expected, until } => Next::Wait {
-            until: until.max(now + TimeDelta::minutes(1)),
+            // Worse is noticed at once, not when the time is over.
+            until: until.min(now + TimeDelta::minutes(10)).max(now + TimeDelta::minutes(1)),
             why: format!("tick moves next: {} seen, {expected:.0} expected so far", watch.seen),
         },
         Observed::Gone { expected } => once_observed(merge, || record(format!("0 seen, {expected:.0} expected")))

@@ -68,7 +68,10 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     {
         match github.commit(name, &merge.sha).await {
             Ok(commit) => seen.landed = Some(commit),
-            Err(error) if error.kind == GitHubErrorKind::NotFound => seen.landed_missing = true,
+            // The host says 422 about a commit that it does not know.
+            Err(error) if matches!(error.kind, GitHubErrorKind::NotFound | GitHubErrorKind::Refused(422)) => {
+                seen.landed_missing = true;
+            }
             Err(error) => return Err(error.into()),
         }
     }

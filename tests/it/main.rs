@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod blind;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod config_cli;
@@ -19,6 +21,8 @@ mod merges;
 mod papers;
 #[cfg(test)]
 mod spine;
+#[cfg(test)]
+mod state;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -209,7 +209,7 @@ fn required_reviews_are_waited_for_and_count_only_from_writers() {
 #[test]
 fn a_sensitive_change_is_merged_only_after_a_writers_approval() {
     let prepared = Prepared::start(&Wants {
-        config: json!({ "sensitive": ["shop/**"] }),
+        config: json!({ "sensitivePaths": ["shop/**"] }),
         ..Wants::default()
     });
     let run = prepared.tick();

@@ -49,6 +49,7 @@ fn a_persons_merge_of_a_draft_is_adopted_and_observed() {
     });
     let run = prepared.tick();
     assert_eq!(run.code, Some(0), "{}", run.text);
+    assert_eq!(prepared.pulls_of_ours(), 1, "{}", run.text);
     assert!(prepared.pull().draft);
     assert_eq!(prepared.subjects().len(), 1, "the draft is ready");
     prepared.world().act(Act::MergePull {
