@@ -237,7 +237,7 @@ impl<'a> Story<'a> {
         for blind in &report.blind {
             self.step(format!("blind: {blind}"));
         }
-        for fault in &report.gate_fault {
+        if let Some(fault) = &report.gate_fault {
             self.step(format!("the gate gives no answer: {fault}"));
         }
         Ok(Ticked {
