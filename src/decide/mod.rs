@@ -12,6 +12,8 @@ pub mod gate;
 pub mod guards;
 pub mod merge;
 pub mod next;
+#[cfg(test)]
+mod next_tests;
 pub mod observation;
 pub mod proof;
 mod settle;

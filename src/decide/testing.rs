@@ -73,6 +73,7 @@ pub(super) fn facts_with_pull() -> Facts {
             head: id('a'),
             at: at(-9),
         }),
+        pushed_before: BTreeSet::new(),
         pull: Some(OurPull {
             number: PullNumber(1),
             url: String::new(),

@@ -91,6 +91,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         last_attempt,
         attempts,
         pushed: pushed(&effects, id),
+        pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
         revert: our_revert(&rows.rows, &effects, id)?,
         merge,
@@ -204,6 +205,14 @@ fn pushed(effects: &Effects, id: &IncidentId) -> Option<Pushed> {
                 at: row.intended_at,
             })
         })
+}
+
+fn pushed_before(effects: &Effects, id: &IncidentId) -> BTreeSet<Sha> {
+    effects
+        .values()
+        .filter(|row| row.is_done() && row.key.starts_with(&format!("push:{id}/")))
+        .filter_map(|row| sha_of(row, "head"))
+        .collect()
 }
 
 fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {

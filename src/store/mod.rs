@@ -48,6 +48,12 @@ pub enum StoreError {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&StoreError> for Fault {
+    fn from(error: &StoreError) -> Self {
         let message = error.to_string();
         match error {
             StoreError::Damaged { path, .. } => Self::new(Exit::CouldNot, message)
@@ -217,11 +223,25 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(Code::DiskFull) => unusable(path, "the disk is full"),
         Some(Code::ReadOnly) => unusable(path, "it is read-only"),
         Some(Code::DatabaseBusy | Code::DatabaseLocked) => unusable(path, "another process keeps it locked"),
-        Some(Code::CannotOpen | Code::SystemIoFailure | Code::PermissionDenied) => unusable(path, &error.to_string()),
+        Some(Code::CannotOpen | Code::SystemIoFailure | Code::PermissionDenied) => {
+            unusable(path, disk(path).unwrap_or(&error.to_string()))
+        }
         _ => StoreError::Row {
             what: path.display().to_string(),
             why: error.to_string(),
         },
+    }
+}
+
+/// SQLite's own words for these are "disk I/O error" and "unable to open".
+fn disk(path: &Path) -> Option<&'static str> {
+    let of = rustix::fs::statvfs(path.parent()?).ok()?;
+    if of.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+        Some("the disk is read-only")
+    } else if of.f_bavail == 0 {
+        Some("the disk is full")
+    } else {
+        None
     }
 }
 

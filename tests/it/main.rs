@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod blind;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod config_cli;
@@ -14,9 +16,13 @@ mod kill;
 #[cfg(test)]
 mod mail_server;
 #[cfg(test)]
+mod merges;
+#[cfg(test)]
 mod papers;
 #[cfg(test)]
 mod spine;
+#[cfg(test)]
+mod state;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
