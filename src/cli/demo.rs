@@ -5,7 +5,10 @@ use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -65,12 +68,27 @@ struct Agent {
 }
 
 pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
+    let result = rehearse(args, global, out);
+    // The watch takes the world away in the middle of whatever this thread does; it ends the process when it is done.
+    while INTERRUPTED.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+    result
+}
+
+/// Set before an interrupt takes the world away.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
     let env = Environment::of_process();
     let agent = args.agent.as_deref().map(|text| agent(text, &env)).transpose()?;
     let own = own_repo(args)?;
     needs(&env, if own.is_some() { &["git"] } else { &["git", "python3"] })?;
     if own.is_some() && agent.is_none() {
-        let fault = Fault::new(Exit::Usage, "a recording knows no repository but its own: --repo needs --agent");
+        let fault = Fault::new(
+            Exit::Usage,
+            "a recording knows no repository but its own: --repo needs --agent",
+        );
         return Err(fault.advise("add --agent claude, or --agent command:PATH").into());
     }
     let colour = std::io::stdout().is_terminal() && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
@@ -97,11 +115,12 @@ pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit
     if let Some(own) = &own {
         plant(&world, own, &mut screen)?;
     }
-    let mut missing = play(&world, args, agent, own.is_some(), &mut screen)?;
+    let mut played = play(&world, args, agent, own.is_some(), &mut screen)?;
     if let (Some(own), Some(before)) = (&own, before) {
-        untouched(&own.path, &before, &mut missing, &mut screen)?;
+        untouched(&own.path, &before, &mut played.missing, &mut screen)?;
     }
-    end(world, missing, &mut screen)
+    sum_up(&world, args, &played, own.is_some(), &mut screen);
+    end(world, played.missing, &mut screen)
 }
 
 /// The screen: seconds since the start at the left, each line as it happens.
@@ -115,9 +134,17 @@ struct Screen<'a> {
 
 impl Screen<'_> {
     fn write(&mut self, text: &str) {
-        let painted = if self.colour { words::paint(text) } else { text.to_owned() };
+        let painted = if self.colour {
+            words::paint(text)
+        } else {
+            text.to_owned()
+        };
         if !self.closed {
-            self.closed = self.out.write_all(painted.as_bytes()).and_then(|()| self.out.flush()).is_err();
+            self.closed = self
+                .out
+                .write_all(painted.as_bytes())
+                .and_then(|()| self.out.flush())
+                .is_err();
         }
     }
 
@@ -135,8 +162,16 @@ impl Screen<'_> {
     }
 }
 
-/// The story, its sum, and what did not happen.
-fn play(world: &World, args: &DemoArgs, agent: Option<Agent>, own: bool, screen: &mut Screen<'_>) -> Result<Vec<String>> {
+/// What the story came to.
+struct Played {
+    home: PathBuf,
+    cause: String,
+    sum: words::Sum,
+    /// What did not happen although it had to.
+    missing: Vec<String>,
+}
+
+fn play(world: &World, args: &DemoArgs, agent: Option<Agent>, own: bool, screen: &mut Screen<'_>) -> Result<Played> {
     let program = std::env::current_exe().context("find the own program")?;
     let mut setup = Setup::new(program.clone());
     if args.monitor_only {
@@ -158,21 +193,29 @@ fn play(world: &World, args: &DemoArgs, agent: Option<Agent>, own: bool, screen:
     };
     let mut tell = |told: Told| screen.tell(told);
     let mut story = Story::new(world, stage, &mut tell);
-    let played = if own { story.own() } else { story.shop() };
-    let missing = match played {
-        Ok(()) => story.verdict()?,
-        Err(error) => vec![format!("{error:#}")],
-    };
-    let (sum, cause) = (story.played().sum.clone(), story.played().cause.clone().unwrap_or_default());
-    screen.write(&words::summary(screen.elapsed(), &sum));
-    if args.keep {
-        let (root, git) = (world.root(), world.root().join("git").join(world.full_name() + ".git"));
-        let shown = |path: &Path| path.display().to_string();
-        screen.write(&words::kept(&shown(root), &shown(&home), &shown(&git), &cause));
-    } else if missing.is_empty() {
-        screen.write(&words::next(&cause, own));
+    let told = if own { story.own() } else { story.shop() };
+    let mut missing = story.verdict()?;
+    if let Err(error) = told {
+        missing.insert(0, format!("{error:#}"));
     }
-    Ok(missing)
+    Ok(Played {
+        home,
+        cause: story.played().cause.clone().unwrap_or_default(),
+        sum: story.played().sum.clone(),
+        missing,
+    })
+}
+
+fn sum_up(world: &World, args: &DemoArgs, played: &Played, own: bool, screen: &mut Screen<'_>) {
+    screen.write(&words::summary(screen.elapsed(), &played.sum));
+    if args.keep {
+        let git = world.root().join("git").join(world.full_name() + ".git");
+        let shown = |path: &Path| path.display().to_string();
+        let kept = words::kept(&shown(world.root()), &shown(&played.home), &shown(&git), &played.cause);
+        screen.write(&kept);
+    } else if played.missing.is_empty() {
+        screen.write(&words::next(&played.cause, own));
+    }
 }
 
 /// Ends the world; what it still finds counts too.
@@ -193,7 +236,9 @@ fn end(world: Arc<World>, mut missing: Vec<String>, screen: &mut Screen<'_>) -> 
 
 fn could_not(error: anyhow::Error) -> anyhow::Error {
     let fault = Fault::new(Exit::CouldNot, format!("start the small world: {error:#}"));
-    fault.advise("it needs git with http-backend, python3, and room in the temporary directory").into()
+    fault
+        .advise("it needs git with http-backend, python3, and room in the temporary directory")
+        .into()
 }
 
 /// The programs that the world runs.
@@ -201,19 +246,25 @@ fn needs(env: &Environment, programs: &[&str]) -> Result<()> {
     for program in programs {
         if find(env, program).is_none() {
             let fault = Fault::new(Exit::CouldNot, format!("tick demo needs {program}, and PATH has none"));
-            return Err(fault.advise(format!("install {program}, then run tick demo again")).into());
+            return Err(fault
+                .advise(format!("install {program}, then run tick demo again"))
+                .into());
         }
     }
     Ok(())
 }
 
 fn find(env: &Environment, program: &str) -> Option<PathBuf> {
-    env.path().iter().map(|dir| dir.join(program)).find(|file| is_program(file))
+    env.path()
+        .iter()
+        .map(|dir| dir.join(program))
+        .find(|file| is_program(file))
 }
 
 fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 fn agent(text: &str, env: &Environment) -> Result<Agent> {
@@ -238,16 +289,28 @@ fn agent(text: &str, env: &Environment) -> Result<Agent> {
         let fault = Fault::new(Exit::CouldNot, "--agent claude: PATH has no program claude");
         return Err(fault.advise("install Claude Code, or use --agent command:PATH").into());
     };
-    let given: BTreeMap<&str, &str> = CLAUDE_ENV.iter().filter_map(|name| Some((*name, env.get(name)?))).collect();
-    if !given.keys().any(|name| name.ends_with("_KEY") || name.ends_with("_TOKEN")) {
-        let fault = Fault::new(Exit::Config, "--agent claude: no key is set, and an agent sees no login of yours");
+    let given: BTreeMap<&str, &str> = CLAUDE_ENV
+        .iter()
+        .filter_map(|name| Some((*name, env.get(name)?)))
+        .collect();
+    if !given
+        .keys()
+        .any(|name| name.ends_with("_KEY") || name.ends_with("_TOKEN"))
+    {
+        let fault = Fault::new(
+            Exit::Config,
+            "--agent claude: no key is set, and an agent sees no login of yours",
+        );
         return Err(fault.advise("set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN").into());
     }
     let names: Vec<&&str> = given.keys().collect();
     Ok(Agent {
         name: "claude".to_owned(),
         definition: json!({ "kind": "claude", "program": program, "env": names }),
-        env: given.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+        env: given
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
     })
 }
 
@@ -256,7 +319,9 @@ fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
         return Ok(None);
     };
     let usage = |message: String| anyhow::Error::from(Fault::new(Exit::Usage, message));
-    let path = path.canonicalize().map_err(|error| usage(format!("--repo {}: {error}", path.display())))?;
+    let path = path
+        .canonicalize()
+        .map_err(|error| usage(format!("--repo {}: {error}", path.display())))?;
     let test = shell_words::split(test).map_err(|error| usage(format!("--test {test:?}: {error}")))?;
     if test.is_empty() {
         return Err(usage("--test is empty; an example: --test \"npm test\"".to_owned()));
@@ -268,7 +333,8 @@ fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
     };
     if let Some(file) = &args.signal {
         let wrong = |why: String| {
-            let example = r#"an example: {"title": "TypeError: price is undefined", "message": "the text with its stack"}"#;
+            let example =
+                r#"an example: {"title": "TypeError: price is undefined", "message": "the text with its stack"}"#;
             anyhow::Error::from(Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display())).advise(example))
         };
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
@@ -288,7 +354,10 @@ fn plant(world: &World, own: &OwnRepo, screen: &mut Screen<'_>) -> Result<()> {
         },
     };
     world.plant(&signal)?;
-    let title = ["title", "message"].iter().find_map(|name| signal[*name].as_str()).unwrap_or_default();
+    let title = ["title", "message"]
+        .iter()
+        .find_map(|name| signal[*name].as_str())
+        .unwrap_or_default();
     let title = title.lines().next().unwrap_or_default();
     screen.tell(Told::Step(vec![format!("signal   {title} ({from})")]));
     Ok(())
@@ -315,7 +384,11 @@ fn untouched(
     let after = own::fingerprint(path)?;
     let changed = own::differences(before, &after);
     match changed.first() {
-        None => screen.write(&format!("{} is as it was: {} files compared.\n", path.display(), after.len())),
+        None => screen.tell(Told::Step(vec![format!(
+            "{} is as it was: {} files compared",
+            path.display(),
+            after.len()
+        )])),
         Some(first) => missing.push(format!(
             "{} changed in your own copy meanwhile ({} in all)",
             first.display(),
@@ -352,14 +425,21 @@ fn wait_for_interrupt(world: &Weak<World>) {
     if came.is_err() {
         return;
     }
-    if let Some(world) = world.upgrade() {
-        world.abandon();
-    }
-    let _unread = writeln!(std::io::stderr().lock(), "tick demo: interrupted; nothing is left behind");
+    // Once the story is over, nothing is left to take away.
+    let Some(world) = world.upgrade() else { return };
+    INTERRUPTED.store(true, Ordering::SeqCst);
+    world.abandon();
+    let _unread = writeln!(
+        std::io::stderr().lock(),
+        "tick demo: interrupted; nothing is left behind"
+    );
     leave();
 }
 
-#[expect(clippy::exit, reason = "the story is on another thread, in the middle of something that was just taken away")]
+#[expect(
+    clippy::exit,
+    reason = "the story is on another thread, in the middle of something that was just taken away"
+)]
 fn leave() -> ! {
     std::process::exit(130)
 }

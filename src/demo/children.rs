@@ -145,7 +145,8 @@ impl Children {
             for line in BufReader::new(stdout).lines() {
                 on_line(&line?);
             }
-            said.join().map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))
+            said.join()
+                .map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))
         })
         .with_context(|| format!("read what {name} prints"))?;
         let mut running = self.lock();
@@ -214,7 +215,10 @@ pub fn end_strays(root: &Path) {
 
 /// Processes that still work inside `root`: what somebody started there and nobody ended. Linux only; elsewhere empty.
 pub fn strays(root: &Path) -> Vec<String> {
-    let mut found: Vec<String> = working_in(root).into_iter().map(|(id, line)| format!("{id} {line}")).collect();
+    let mut found: Vec<String> = working_in(root)
+        .into_iter()
+        .map(|(id, line)| format!("{id} {line}"))
+        .collect();
     found.sort();
     found
 }

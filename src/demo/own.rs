@@ -95,7 +95,11 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
     let done = process::run(ChildSpec {
         program: child.program,
         args: child.args.into_iter().map(Into::into).collect(),
-        env: child.env.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        env: child
+            .env
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
         sandbox: Sandbox {
             write: vec![child.cwd.clone(), child.writable],
             hide: Vec::new(),
@@ -137,7 +141,10 @@ fn signal_of(suite: &Suite, repo: &str) -> Result<Value, NoSignal> {
         return Err(NoSignal::Unreadable("the tests ran out of time".to_owned()));
     }
     let bad = |result: &&TestResult| matches!(result.status, TestStatus::Fail | TestStatus::Error);
-    let failing = suite.tests.iter().find_map(|(id, results)| Some((id, results.iter().find(bad)?)));
+    let failing = suite
+        .tests
+        .iter()
+        .find_map(|(id, results)| Some((id, results.iter().find(bad)?)));
     let Some((id, result)) = failing else {
         return Err(match suite.load_errors.first() {
             Some(error) => NoSignal::Unreadable(error.clone()),
@@ -200,9 +207,19 @@ mod tests {
     fn missing_fields_of_a_signal_are_filled_in_and_present_ones_stay() {
         let signal = read_signal(r#"{"title": "TypeError: price is undefined"}"#, "cart").unwrap();
         assert_eq!(signal["repo"], "cart");
-        assert_eq!(signal["signature"], json!(signature("TypeError: price is undefined").signature));
-        let own = read_signal(r#"{"title": "x", "repo": "web", "signature": "7f3a91c07f3a91c0"}"#, "cart").unwrap();
-        assert_eq!((&own["repo"], &own["signature"]), (&json!("web"), &json!("7f3a91c07f3a91c0")));
+        assert_eq!(
+            signal["signature"],
+            json!(signature("TypeError: price is undefined").signature)
+        );
+        let own = read_signal(
+            r#"{"title": "x", "repo": "web", "signature": "7f3a91c07f3a91c0"}"#,
+            "cart",
+        )
+        .unwrap();
+        assert_eq!(
+            (&own["repo"], &own["signature"]),
+            (&json!("web"), &json!("7f3a91c07f3a91c0"))
+        );
         assert!(read_signal("[]", "cart").unwrap_err().contains("neither"));
         assert!(read_signal("{", "cart").unwrap_err().contains("no JSON"));
     }
@@ -220,11 +237,20 @@ mod tests {
         let mut suite = Suite::default();
         suite.tests.insert("a".to_owned(), vec![result(TestStatus::Pass, "")]);
         assert_eq!(signal_of(&suite, "cart"), Err(NoSignal::AllPass(1)));
-        suite.tests.insert("b".to_owned(), vec![result(TestStatus::Fail, "AssertionError: 1 != 2\nmore")]);
+        suite.tests.insert(
+            "b".to_owned(),
+            vec![result(TestStatus::Fail, "AssertionError: 1 != 2\nmore")],
+        );
         let signal = signal_of(&suite, "cart").unwrap();
-        assert_eq!((&signal["title"], &signal["route"]), (&json!("AssertionError: 1 != 2"), &json!("b")));
+        assert_eq!(
+            (&signal["title"], &signal["route"]),
+            (&json!("AssertionError: 1 != 2"), &json!("b"))
+        );
         suite.unreadable = Some("no such runner".to_owned());
-        assert_eq!(signal_of(&suite, "cart"), Err(NoSignal::Unreadable("no such runner".to_owned())));
+        assert_eq!(
+            signal_of(&suite, "cart"),
+            Err(NoSignal::Unreadable("no such runner".to_owned()))
+        );
     }
 
     #[test]

@@ -97,16 +97,25 @@ impl<'a> Story<'a> {
     pub fn shop(&mut self) -> Result<()> {
         self.world.traffic(QUIET)?;
         let live = self.release()?;
-        self.step(format!("shop {live} is live; {QUIET} requests by customers, {} errors", self.errors()));
+        self.step(format!(
+            "shop {live} is live; {QUIET} requests by customers, {} errors",
+            self.errors()
+        ));
         for _ in 0..2 {
             self.calm()?;
             self.pass_time()?;
         }
         self.world.ship_bug()?;
-        let bug = self.world.forge().pulls.first().cloned().context("the bug has a pull request")?;
+        let bug = self
+            .world
+            .forge()
+            .pulls
+            .first()
+            .cloned()
+            .context("the bug has a pull request")?;
         (self.tell)(Told::Gap);
         let live = self.release()?;
-        self.step(format!("{} merges PR #{} \"{}\"; {live} goes live", bug.author, bug.number, bug.title));
+        self.step(format!("{} merges \"{}\"; {live} goes live", bug.author, bug.title));
         self.world.traffic_over(BUSY, Duration::from_mins(10))?;
         let failed = self.errors();
         (self.tell)(Told::More(vec![format!("{failed} of the next {BUSY} requests fail")]));
@@ -118,7 +127,10 @@ impl<'a> Story<'a> {
     pub fn own(&mut self) -> Result<()> {
         let head = self.world.main_head()?;
         let branch = self.world.town().forge.branch.clone();
-        self.step(format!("{branch} at {} counts as live; its signal is not shown yet", short(&head)));
+        self.step(format!(
+            "{branch} at {} counts as live; its signal is not shown yet",
+            short(&head)
+        ));
         self.calm()?;
         self.world.advance(QUARTER);
         self.world.act(Act::ShowSignal);
@@ -137,8 +149,13 @@ impl<'a> Story<'a> {
         let most = if self.stage.recording { 12 } else { 40 };
         for _ in 0..most {
             let ticked = self.tick()?;
-            if let Some(waiting) = ticked.report.waiting.first() {
-                let line = words::waiting(self.played.sum.ticks, &waiting.why, self.played.sum.models);
+            let (n, report) = (self.played.sum.ticks, &ticked.report);
+            let line = match report.waiting.first() {
+                Some(waiting) => Some(words::waiting(n, &waiting.why, report.models_called)),
+                None if is_healthy(&ticked) => Some(words::healthy(n, report.sources, report.collect_ms, 0)),
+                None => None,
+            };
+            if let Some(line) = line {
                 self.step(line);
             }
             match ticked.exit {
@@ -173,17 +190,15 @@ impl<'a> Story<'a> {
     /// A tick that has nothing to find.
     fn calm(&mut self) -> Result<()> {
         let ticked = self.tick()?;
-        let Report {
-            sources,
-            collect_ms,
-            models_called,
-            ..
-        } = ticked.report;
-        let quiet = ticked.exit == Some(0) && ticked.report.events.is_empty() && ticked.report.signals == 0;
-        if quiet && models_called == 0 {
+        if is_healthy(&ticked) {
             self.played.healthy += 1;
-            let line = words::healthy(self.played.sum.ticks, sources, collect_ms, models_called);
-            self.step(line);
+            let (n, report) = (self.played.sum.ticks, &ticked.report);
+            self.step(words::healthy(
+                n,
+                report.sources,
+                report.collect_ms,
+                report.models_called,
+            ));
         }
         Ok(())
     }
@@ -196,7 +211,13 @@ impl<'a> Story<'a> {
         let children = &world.town().children;
         let mut command = children.command(path(&self.stage.program)?, world.root());
         command
-            .args(["--home", path(&self.stage.home)?, "--now", &world.now().to_rfc3339(), "--events"])
+            .args([
+                "--home",
+                path(&self.stage.home)?,
+                "--now",
+                &world.now().to_rfc3339(),
+                "--events",
+            ])
             .envs(self.stage.env.iter().map(|(name, value)| (name, value)));
         let mut report = None;
         let (status, said) = children.lines("tick", command, |line| {
@@ -216,7 +237,7 @@ impl<'a> Story<'a> {
         for blind in &report.blind {
             self.step(format!("blind: {blind}"));
         }
-        for fault in &report.gate_fault {
+        if let Some(fault) = &report.gate_fault {
             self.step(format!("the gate gives no answer: {fault}"));
         }
         Ok(Ticked {
@@ -298,13 +319,20 @@ impl<'a> Story<'a> {
         };
         let required = &forge.settings.required_checks;
         let names: Vec<&str> = required.iter().filter(green).map(String::as_str).collect();
-        (names.len() == required.len())
-            .then(|| format!("CI success at {}: {} (all required)", short(&pull.head_sha), names.join(", ")))
+        (names.len() == required.len()).then(|| {
+            format!(
+                "CI success at {}: {} (all required)",
+                short(&pull.head_sha),
+                names.join(", ")
+            )
+        })
     }
 
     /// The product's verdict after its watch, with the requests that the release itself counted.
     fn observed(&self, verdict: &str) -> Vec<String> {
-        let expected = verdict.strip_prefix("0 seen, ").and_then(|rest| rest.strip_suffix(" expected"));
+        let expected = verdict
+            .strip_prefix("0 seen, ")
+            .and_then(|rest| rest.strip_suffix(" expected"));
         let Some(expected) = expected else {
             return vec![format!("watched: {verdict}")];
         };
@@ -313,7 +341,10 @@ impl<'a> Story<'a> {
             Some(n) => format!("0 errors in {n} requests to the new release"),
             None => "0 signals since the new commit is live (assumed: your app does not run here)".to_owned(),
         };
-        vec![quiet, format!("RESOLVED: at the old rate {expected} were to be expected")]
+        vec![
+            quiet,
+            format!("RESOLVED: at the old rate {expected} were to be expected"),
+        ]
     }
 
     fn lines(&mut self, mut lines: Vec<String>) {
@@ -364,7 +395,12 @@ impl<'a> Story<'a> {
     /// The product's newest pull request.
     fn pull(&self) -> Option<Pull> {
         let forge = self.world.forge();
-        forge.pulls.iter().rev().find(|p| p.head.starts_with("fix/auto-")).cloned()
+        forge
+            .pulls
+            .iter()
+            .rev()
+            .find(|p| p.head.starts_with("fix/auto-"))
+            .cloned()
     }
 
     /// Counts what is left to count and says what did not happen although it had to.
@@ -384,30 +420,48 @@ impl<'a> Story<'a> {
         let calm = if self.world.town().options.runs_app() { 2 } else { 1 };
         demand(
             played.healthy == calm,
-            format!("{} of {calm} ticks before the bug were healthy without a model call", played.healthy),
+            format!(
+                "{} of {calm} ticks before the bug were healthy without a model call",
+                played.healthy
+            ),
         );
         demand(played.cause.is_some(), "the cause was not found".to_owned());
         if self.stage.recording {
             demand(
                 played.sum.refused == 1,
-                format!("{} patches were refused; the recording brings one that weakens a test", played.sum.refused),
+                format!(
+                    "{} patches were refused; the recording brings one that weakens a test",
+                    played.sum.refused
+                ),
             );
-            demand(played.sum.mails == 1, format!("{} mails were sent instead of 1", played.sum.mails));
+            demand(
+                played.sum.mails == 1,
+                format!("{} mails were sent instead of 1", played.sum.mails),
+            );
         } else {
             demand(played.sum.mails > 0, "no mail was sent".to_owned());
         }
-        demand(played.proven, "no fix was proven (red without it, green with it)".to_owned());
+        demand(
+            played.proven,
+            "no fix was proven (red without it, green with it)".to_owned(),
+        );
         if self.stage.monitor_only {
             demand(
                 pull.as_ref().is_some_and(|p| p.draft && p.open),
                 "there is no open draft pull request".to_owned(),
             );
-            demand(merge.is_none(), "something was merged, and monitor-only never merges".to_owned());
+            demand(
+                merge.is_none(),
+                "something was merged, and monitor-only never merges".to_owned(),
+            );
         } else {
             demand(merge.is_some(), "no fix was merged".to_owned());
             if let (Some(pull), Some(merge)) = (&pull, &merge) {
                 let same = self.tree(merge)? == self.tree(&pull.head_sha)?;
-                demand(same, format!("the tree of {} is not the one that was tested", short(merge)));
+                demand(
+                    same,
+                    format!("the tree of {} is not the one that was tested", short(merge)),
+                );
             }
             demand(played.resolved, "the incident was not resolved".to_owned());
         }
@@ -419,14 +473,26 @@ impl<'a> Story<'a> {
 
     /// What git itself says, whatever the product said.
     fn tree(&self, commit: &str) -> Result<String> {
-        let (_, facts) = self.world.repo().facts(commit)?.with_context(|| format!("{commit} is not in the forge"))?;
+        let (_, facts) = self
+            .world
+            .repo()
+            .facts(commit)?
+            .with_context(|| format!("{commit} is not in the forge"))?;
         ensure!(!facts.tree.is_empty(), "{commit} has no tree");
         Ok(facts.tree)
     }
 }
 
+/// Nothing was wrong, nothing was due, no model was called.
+fn is_healthy(ticked: &Ticked) -> bool {
+    let report = &ticked.report;
+    let quiet = report.events.is_empty() && report.signals == 0 && report.waiting.is_empty();
+    ticked.exit == Some(0) && quiet && report.models_called == 0
+}
+
 fn path(path: &std::path::Path) -> Result<&str> {
-    path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
+    path.to_str()
+        .with_context(|| format!("{} is not UTF-8", path.display()))
 }
 
 fn short(sha: &str) -> &str {
@@ -434,6 +500,8 @@ fn short(sha: &str) -> &str {
 }
 
 fn meaning(code: i32) -> &'static str {
-    let known = crate::exit::Exit::ALL.into_iter().find(|exit| i32::from(exit.code()) == code);
+    let known = crate::exit::Exit::ALL
+        .into_iter()
+        .find(|exit| i32::from(exit.code()) == code);
     known.map_or("unknown", crate::exit::Exit::meaning)
 }

@@ -6,6 +6,8 @@ mod architecture;
 #[cfg(test)]
 mod config_cli;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod papers;
