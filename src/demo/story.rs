@@ -304,7 +304,11 @@ impl<'a> Story<'a> {
             events: signals.iter().map(|s| s.count).sum(),
             title: event.lines.get(1).cloned().unwrap_or_default(),
             route: first.evidence["route"].as_str().map(str::to_owned),
-            after: live.zip(seen).map(|(live, seen)| (seen - live.since).num_seconds()),
+            // The signal of a foreign repository begins when the story wants it.
+            after: live
+                .zip(seen)
+                .filter(|_| self.world.town().options.runs_app())
+                .map(|(live, seen)| (seen - live.since).num_seconds()),
             release,
         })
     }
