@@ -31,8 +31,8 @@ use crate::{
 
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
-    /// Who repairs; without it, a recording of two patches
-    #[arg(long, value_name = "claude|command:PATH")]
+    /// Who repairs: claude, claude:PATH or command:PATH; without it, a recording of two patches
+    #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     /// Keep the world's files and say how to look at them
     #[arg(long)]
@@ -63,6 +63,8 @@ const CLAUDE_ENV: [&str; 5] = [
 /// The agent as the config of the world's home defines it.
 struct Agent {
     name: String,
+    /// For people.
+    shown: String,
     definition: Value,
     env: Vec<(String, String)>,
 }
@@ -91,7 +93,7 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
         );
         return Err(fault.advise("add --agent claude, or --agent command:PATH").into());
     }
-    let colour = std::io::stdout().is_terminal() && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
+    let colour = shows_colour(std::io::stdout().is_terminal(), &env);
     let before = own.as_ref().map(|own| own::fingerprint(&own.path)).transpose()?;
     let mut screen = Screen {
         out,
@@ -100,8 +102,8 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
         closed: false,
     };
     let name = own.as_ref().map(|own| own.path.display().to_string());
-    let who = words::agent_words(agent.as_ref().map(|agent| agent.name.as_str()));
-    screen.write(&words::intro(name.as_deref(), &who));
+    let who = agent.as_ref().map(|agent| agent.shown.as_str());
+    screen.write(&words::intro(name.as_deref(), who));
 
     let options = WorldOptions {
         keep: args.keep,
@@ -110,7 +112,7 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
             None => WorldOptions::shop(global.clock().now()),
         }
     };
-    let world = Arc::new(World::start(options).map_err(could_not)?);
+    let world = Arc::new(World::start(options).map_err(|error| could_not(&error))?);
     on_interrupt(&world)?;
     if let Some(own) = &own {
         plant(&world, own, &mut screen)?;
@@ -234,11 +236,16 @@ fn end(world: Arc<World>, mut missing: Vec<String>, screen: &mut Screen<'_>) -> 
     Ok(Exit::NeedsHuman)
 }
 
-fn could_not(error: anyhow::Error) -> anyhow::Error {
+fn could_not(error: &anyhow::Error) -> anyhow::Error {
     let fault = Fault::new(Exit::CouldNot, format!("start the small world: {error:#}"));
     fault
         .advise("it needs git with http-backend, python3, and room in the temporary directory")
         .into()
+}
+
+/// A terminal that takes colour, and nobody who minds.
+fn shows_colour(terminal: bool, env: &Environment) -> bool {
+    terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb")
 }
 
 /// The programs that the world runs.
@@ -276,6 +283,7 @@ fn agent(text: &str, env: &Environment) -> Result<Agent> {
         };
         return Ok(Agent {
             name: "own".to_owned(),
+            shown: program.display().to_string(),
             definition: json!({ "kind": "command", "program": program, "billing": "plan" }),
             env: Vec::new(),
         });
@@ -306,6 +314,7 @@ fn agent(text: &str, env: &Environment) -> Result<Agent> {
     let names: Vec<&&str> = given.keys().collect();
     Ok(Agent {
         name: "claude".to_owned(),
+        shown: "claude".to_owned(),
         definition: json!({ "kind": "claude", "program": program, "env": names }),
         env: given
             .into_iter()
@@ -442,4 +451,34 @@ fn wait_for_interrupt(world: &Weak<World>) {
 )]
 fn leave() -> ! {
     std::process::exit(130)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_for_terminals_whose_owner_wants_it() {
+        let env = |values: &[(&'static str, &'static str)]| Environment::new(values.iter().copied());
+        assert!(shows_colour(true, &env(&[("TERM", "xterm"), ("NO_COLOR", "")])));
+        assert!(!shows_colour(false, &env(&[])));
+        assert!(!shows_colour(true, &env(&[("NO_COLOR", "1")])));
+        assert!(!shows_colour(true, &env(&[("TERM", "dumb")])));
+    }
+
+    #[test]
+    fn an_agent_is_a_program_that_is_there() {
+        let env = Environment::new([("PATH", "/nonexistent")]);
+        let refused = |text: &str| match agent(text, &env) {
+            Ok(_) => panic!("{text} is taken"),
+            Err(error) => error.downcast::<Fault>().unwrap().exit,
+        };
+        assert_eq!(refused("codex"), Exit::Usage);
+        assert_eq!(refused("command:/nonexistent/agent"), Exit::Usage);
+        assert_eq!(refused("claude"), Exit::CouldNot);
+        assert_eq!(refused("claude:/bin/sh"), Exit::Config);
+        let shell = agent("command:/bin/sh", &env).unwrap();
+        assert_eq!(shell.definition["kind"], "command");
+        assert!(Path::new(shell.definition["program"].as_str().unwrap()).is_absolute());
+    }
 }

@@ -60,7 +60,6 @@ pub struct Played {
     /// The product handed over to a person, or closed the incident in another way.
     pub ended: Option<String>,
     mails: bool,
-    pulls: bool,
 }
 
 pub struct Story<'a> {
@@ -254,11 +253,8 @@ impl<'a> Story<'a> {
             "guards" | "proof" if first.contains("REFUSED") => self.played.sum.refused += 1,
             "proof" => self.played.proven |= lines.iter().any(|line| line.contains("GREEN")),
             // The pull request says the same; later pushes stand alone.
-            "push" if !self.played.pulls => return,
-            "pull" => {
-                self.played.pulls = true;
-                self.played.sum.drafts += u32::from(first.starts_with("draft"));
-            }
+            "push" if self.pull().is_none() => return,
+            "pull" => self.played.sum.drafts += u32::from(first.starts_with("draft")),
             "merge" => {
                 if let Some(line) = self.checks_that_ran() {
                     lines[0] = line;
@@ -323,13 +319,7 @@ impl<'a> Story<'a> {
         };
         let required = &forge.settings.required_checks;
         let names: Vec<&str> = required.iter().filter(green).map(String::as_str).collect();
-        (names.len() == required.len()).then(|| {
-            format!(
-                "CI success at {}: {} (all required)",
-                short(&pull.head_sha),
-                names.join(", ")
-            )
-        })
+        (names.len() == required.len()).then(|| words::checks(short(&pull.head_sha), &names))
     }
 
     /// The product's verdict after its watch, with the requests that the release itself counted.

@@ -67,7 +67,10 @@ impl Tracker {
         let (title, message) = (text(&["/title", "/message"]), text(&["/message", "/title"]));
         let title = title.lines().next().unwrap_or_default();
         let named = title.split_once(": ").filter(|(kind, _)| !kind.contains(' '));
-        let kind = named.map_or_else(|| text(&["/type"]), |(kind, _)| kind.to_owned());
+        let kind = match (signal.get("type").and_then(Value::as_str), named) {
+            (Some(kind), _) | (None, Some((kind, _))) => kind.to_owned(),
+            (None, None) => title.to_owned(),
+        };
         let first = message.lines().next().unwrap_or_default();
         let said = first.strip_prefix(&format!("{kind}: ")).unwrap_or(first).to_owned();
         let stack = text(&["/stack", "/evidence/stack"]);

@@ -19,8 +19,9 @@ const PAINTED: [(&str, &str); 7] = [
     ("healthy", "32"),
 ];
 
-/// What somebody reads before the story begins.
-pub fn intro(own: Option<&str>, agent: &str) -> String {
+/// What somebody reads before the story begins: `own` is their repository, `agent` whoever repairs instead of the
+/// recording.
+pub fn intro(own: Option<&str>, agent: Option<&str>) -> String {
     let world = match own {
         None => {
             "A rehearsal of the whole loop in a small world inside this machine: a git server with CI, a deployer, \
@@ -32,19 +33,19 @@ pub fn intro(own: Option<&str>, agent: &str) -> String {
              tracker, a mailbox. The clone holds what is committed; your own copy is only read."
         ),
     };
-    let needs = "No account is used and the world talks on loopback only. Its clock jumps a quarter of an hour between \
-                 two ticks.";
-    let mut text = wrap(&format!("{world} {needs} {agent}"), WIDTH).join("\n");
-    text.push_str("\n\n");
-    text
-}
-
-/// Who repairs, as the introduction says it.
-pub fn agent_words(agent: Option<&str>) -> String {
-    match agent {
-        None => "The agent is a recording of two patches; a real one: tick demo --agent claude".to_owned(),
-        Some(name) => format!("The agent is {name}."),
-    }
+    let (needs, agent) = match agent {
+        None => (
+            "No account, no key, nothing leaves loopback.",
+            "The agent is a recording of two patches. A real one: tick demo --agent claude".to_owned(),
+        ),
+        Some(name) => (
+            "The world needs no account and talks on loopback only.",
+            format!("The agent is {name}; what it talks to is its own affair."),
+        ),
+    };
+    let clock = "The world's clock jumps a quarter of an hour between two ticks.";
+    let lines = [wrap(&format!("{world} {needs} {clock}"), WIDTH), wrap(&agent, WIDTH)].concat();
+    lines.join("\n") + "\n\n"
 }
 
 /// A step of the story: seconds since the start, then what happened, further lines below it.
@@ -158,6 +159,16 @@ pub fn waiting(tick: u32, why: &str, models: u32) -> String {
         0 => format!("tick {tick}   ends: {why}"),
         n => format!("tick {tick}   ends after {}: {why}", count(n.into(), "model call")),
     }
+}
+
+/// The checks that were green when the head was merged; all of them are required.
+pub fn checks(head: &str, names: &[&str]) -> String {
+    let required = match names.len() {
+        1 => "required",
+        2 => "both required",
+        _ => "all required",
+    };
+    format!("CI success at {head}: {} ({required})", names.join(", "))
 }
 
 /// What the whole run came to.

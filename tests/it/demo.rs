@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    io::{BufRead as _, BufReader, Read as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::Output,
@@ -59,11 +60,13 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The text has each of these, in this order.
+/// The text has each of these, in this order, however its lines are broken.
 fn in_order(text: &str, parts: &[&str]) {
-    let mut rest = text;
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let whole = flat(text);
+    let mut rest = whole.as_str();
     for part in parts {
-        match rest.split_once(part) {
+        match rest.split_once(&flat(part)) {
             Some((_, after)) => rest = after,
             None => panic!("{part:?} does not come, or comes too early, in\n{text}"),
         }
@@ -78,7 +81,7 @@ fn the_demo_tells_the_whole_loop_and_ends_well() {
     in_order(
         &text,
         &[
-            "The agent\nis a recording",
+            "The agent is a recording",
             "shop 3.1.0 (",
             "tick 1   healthy     4 sources in ",
             "0 model calls",
@@ -100,7 +103,7 @@ fn the_demo_tells_the_whole_loop_and_ends_well() {
             "PR #2  fix/auto-",
             "audit    approve, bound to ",
             "CI success at ",
-            ": test, lint (all required)",
+            ": test, lint (both required)",
             "merged by squash as ",
             "the landed tree is the tested tree",
             " is live",
@@ -159,6 +162,44 @@ fn without_its_programs_the_demo_says_what_it_needs() {
     let output = room.demo(&["--repo", ".", "--test", "node --test"], &[]);
     assert_eq!(output.status.code(), Some(64), "{}", shown(&output));
     assert!(shown(&output).contains("--repo needs --agent"), "{}", shown(&output));
+}
+
+/// A demo that is told to end while it runs.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program has to be interrupted while it runs"
+)]
+fn an_interrupt_leaves_nothing_behind() {
+    let room = Room::new();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_tick"))
+        .env_clear()
+        .env("PATH", path_variable())
+        .env("TMPDIR", room.0.path())
+        .arg("demo")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = rustix::process::Pid::from_child(&child);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(
+        lines.any(|line| line.contains("UNHEALTHY")),
+        "the story did not get that far"
+    );
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}\n{rest:?}");
+    assert!(said.contains("nothing is left behind"), "{said}");
+    let left: Vec<_> = fs::read_dir(room.0.path())
+        .unwrap()
+        .flatten()
+        .map(|e| e.path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(tick::demo::children::strays(room.0.path()), Vec::<String>::new());
 }
 
 /// An agent that finds every failure a bug, approves everything, and fixes as `fix` says.
@@ -410,7 +451,7 @@ fn the_real_claude_does_the_whole_repair() {
     in_order(
         &said(&output),
         &[
-            "is claude",
+            "The agent is claude",
             "UNHEALTHY",
             "triage   bug in shop: an order may be empty",
             "attempt 1 of ",
