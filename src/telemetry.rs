@@ -111,7 +111,7 @@ impl Telemetry {
     /// Opens the run log (0600, appended to, never through a symbolic link) and writes what waited for it.
     pub fn open_run_log(&self, path: &Path, run: &str) -> std::io::Result<()> {
         let log = OpenOptions::new()
-            .create(true)
+            .create_new(true)
             .append(true)
             .mode(0o600)
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())

@@ -1,11 +1,12 @@
 //! The one way in which an error leaves the program: its words on stderr, its code to the caller.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use crate::{
     config::load::LoadError,
     exit::{Exit, Fault},
     render,
+    store::StoreError,
     text::{Redactor, clean},
 };
 
@@ -31,15 +32,30 @@ impl From<LoadError> for Fault {
 /// Prints an error with its causes and what mends it, and says with which code the process ends. An error that
 /// carries no code of its own is a bug.
 pub fn report(error: &anyhow::Error, redactor: &Redactor, out: &mut dyn Write) -> Exit {
-    let known = error.chain().find_map(|cause| cause.downcast_ref::<Fault>());
-    let exit = known.map_or(Exit::Bug, |fault| fault.exit);
-    let advice = known.map(|fault| fault.advice.clone()).unwrap_or_default();
+    let (exit, advice) = error.chain().find_map(known).unwrap_or((Exit::Bug, Vec::new()));
     let mut chain = error.chain().map(ToString::to_string);
     let heading = chain.next().unwrap_or_default();
     let text = render::fault::fault(&heading, &chain.collect::<Vec<_>>(), &advice, exit);
     // Nothing can be done when even the message cannot be written.
     let _ignored = out.write_all(redactor.redact(&clean(&text)).as_bytes());
     exit
+}
+
+/// Code and advice of a cause that carries them. A disk that takes nothing more is no bug, wherever it shows.
+fn known(cause: &(dyn std::error::Error + 'static)) -> Option<(Exit, Vec<String>)> {
+    if let Some(fault) = cause.downcast_ref::<Fault>() {
+        return Some((fault.exit, fault.advice.clone()));
+    }
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
+        let fault = Fault::from(error);
+        return Some((fault.exit, fault.advice));
+    }
+    let kind = cause.downcast_ref::<std::io::Error>()?.kind();
+    let disk = matches!(
+        kind,
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem
+    );
+    disk.then(|| (Exit::CouldNot, vec!["free some space, or mount it writable".to_owned()]))
 }
 
 #[cfg(test)]
@@ -68,6 +84,21 @@ mod tests {
           free some space
         exit 75: could not run now (disk, state)
         ");
+    }
+
+    #[test]
+    fn a_ledger_or_a_disk_that_fails_in_the_middle_is_no_bug() {
+        let damaged = StoreError::Damaged {
+            path: "state/tick.db".into(),
+            why: "malformed".to_owned(),
+        };
+        let full = std::io::Error::from(ErrorKind::StorageFull);
+        for error in [anyhow::Error::new(damaged), anyhow::Error::new(full)] {
+            let (text, exit) = told(&error.context("advance an incident"));
+            assert_eq!(exit, Exit::CouldNot, "{text}");
+        }
+        let other = std::io::Error::from(ErrorKind::InvalidInput);
+        assert_eq!(told(&anyhow::Error::new(other)).1, Exit::Bug);
     }
 
     #[test]

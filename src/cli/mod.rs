@@ -18,7 +18,7 @@ pub mod tick;
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
@@ -116,9 +116,23 @@ enum Verb {
     Redact(redact::RedactArgs),
 }
 
+/// The command with its verbs in groups.
+fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = render::help::template(|verb| {
+        let about = command.find_subcommand(verb).and_then(clap::Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
+    });
+    command.help_template(template)
+}
+
+fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches_from(args)?)
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
@@ -197,5 +211,32 @@ fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(Exit::Config)
         }
         Err(error) => Err(crate::exit::Fault::from(error).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_each_verb_stands_in_one_group() {
+        command().debug_assert();
+        let verbs: BTreeSet<String> = command()
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(|verb| verb.get_name().to_owned())
+            .collect();
+        let grouped: Vec<String> = render::help::GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned()))
+            .collect();
+        assert_eq!(
+            grouped.len(),
+            grouped.iter().collect::<BTreeSet<_>>().len(),
+            "a verb stands twice"
+        );
+        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), verbs);
     }
 }

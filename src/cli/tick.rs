@@ -1,18 +1,23 @@
 //! `tick`, `tick --observe`, `tick --dry-run` and `tick repair`: opens the home, runs the page, prints its story.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{ErrorKind, IsTerminal, Write},
+    path::Path,
+};
 
 use anyhow::Context;
+use chrono::{DateTime, Utc};
 use clap::Args;
 
 use super::Global;
 use crate::{
     config::Config,
     exit::{Exit, Fault},
-    model::{IncidentId, report::Event},
+    model::{IncidentId, TickId, report::Event},
     render,
     steps::{Ctx, Listener, advance, effect::CrashPoints},
     store::Store,
+    telemetry::Telemetry,
     text::Redactor,
     tick::{Scope, repair, tick},
 };
@@ -82,7 +87,7 @@ pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut 
 
 /// The first action of each due incident. Reads, and writes nothing.
 fn dry_run(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = context(global, config, None)?;
+    let ctx = looking(global, config)?;
     let plans = runtime()?.block_on(advance::plan(&ctx))?;
     if plans.is_empty() {
         writeln!(out, "Nothing is due.")?;
@@ -131,27 +136,48 @@ fn open(global: &Global, config: Config, json: bool) -> anyhow::Result<(Ctx, boo
 }
 
 pub(super) fn context(global: &Global, config: Config, listener: Option<Listener>) -> anyhow::Result<Ctx> {
+    made(global, config, true).map(|ctx| ctx.with_listener(listener))
+}
+
+/// For verbs that are no tick: they have no run log, and use up no tick id.
+pub(super) fn looking(global: &Global, config: Config) -> anyhow::Result<Ctx> {
+    made(global, config, false)
+}
+
+fn made(global: &Global, config: Config, is_tick: bool) -> anyhow::Result<Ctx> {
     let clock = global.clock();
     let crash =
         CrashPoints::parse(&global.crash_at).map_err(|why| Fault::new(Exit::Usage, format!("--crash-at {why}")))?;
     let redactor = Redactor::new(config.secrets.values.values());
     config.home.prepare()?;
     let store = Store::open(&config.home.state).map_err(Fault::from)?;
-    let id = store.next_tick(clock.now()).map_err(Fault::from)?;
-    let telemetry = crate::telemetry::start(
-        clock,
-        crate::telemetry::Stderr::choose(
-            std::io::stderr().is_terminal(),
-            &crate::config::env::Environment::of_process(),
-        ),
-    );
+    let env = crate::config::env::Environment::of_process();
+    let stderr = crate::telemetry::Stderr::choose(std::io::stderr().is_terminal(), &env);
+    let telemetry = crate::telemetry::start(clock, stderr);
     telemetry.redact_with(redactor.clone());
-    let log = config.home.logs.join(format!("run-{id}.log"));
-    telemetry
-        .open_run_log(&log, id.as_str())
-        .with_context(|| format!("open the run log {}", log.display()))
-        .map_err(|error| Fault::new(Exit::CouldNot, format!("{error:#}")))?;
-    Ok(Ctx::new(config, clock, redactor, id, store, crash).with_listener(listener))
+    let id = if is_tick {
+        begin(&store, &telemetry, &config.home.logs, clock.now())?
+    } else {
+        store.next_tick(clock.now()).map_err(Fault::from)?
+    };
+    Ok(Ctx::new(config, clock, redactor, id, store, crash))
+}
+
+/// A tick's id is its own from the moment its run log is made: of several processes that start at once, and after one
+/// that died before it wrote anything else, only one can make the file.
+fn begin(store: &Store, telemetry: &Telemetry, logs: &Path, now: DateTime<Utc>) -> anyhow::Result<TickId> {
+    let mut id = store.next_tick(now).map_err(Fault::from)?;
+    loop {
+        let log = logs.join(format!("run-{id}.log"));
+        match telemetry.open_run_log(&log, id.as_str()) {
+            Ok(()) => return Ok(id),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => id = id.following(),
+            Err(error) => {
+                let what = format!("open the run log {}: {error}", log.display());
+                return Err(Fault::new(Exit::CouldNot, what).into());
+            }
+        }
+    }
 }
 
 /// One line of JSON, at once. A reader that went away is no reason to stop a repair.

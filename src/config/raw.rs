@@ -585,7 +585,7 @@ defaults! {
     attempt_minutes: u32 = 30;
     collect_seconds: u32 = 60;
     gate_ms: u32 = 1000;
-    concurrency: u32 = 128;
+    concurrency: u32 = 512;
     retry_attempts: u32 = 5;
     retry_multiplier: f64 = 2.0;
     retry_seconds: f64 = 10.0;

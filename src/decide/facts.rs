@@ -31,6 +31,8 @@ pub struct Facts {
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.
     pub pushed: Option<Pushed>,
+    /// Heads that it was pushed to before: a host that lags may still show one of them.
+    pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
     pub merge: Option<OurMerge>,
     pub revert: Option<OurRevert>,
@@ -38,6 +40,8 @@ pub struct Facts {
     pub told: BTreeSet<Status>,
     /// Other effects that are done, by key.
     pub done: BTreeSet<String>,
+    /// Effects that were begun and whose outcome is not recorded, by key.
+    pub begun: BTreeSet<String>,
     /// A person's `tick approve`: who, and for which head.
     pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
@@ -55,6 +59,16 @@ pub struct Facts {
     pub source_ok_at: Option<DateTime<Utc>>,
     /// Rates and probes since the merge went live, for the observation.
     pub watch: Option<Watch>,
+    /// The same about a release that is not ours, for a cause that somebody else may have mended.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// What was seen since a release began to serve in which the cause was never seen before.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Elsewhere {
+    pub release: Sha,
+    pub live_at: DateTime<Utc>,
+    pub watch: Watch,
 }
 
 /// The primary signature's row.
@@ -131,6 +145,11 @@ impl AttemptFacts {
 
     pub fn head(&self) -> Option<&Sha> {
         self.attempt.head.as_ref()
+    }
+
+    /// A head that a person pushed and asked to be judged: nobody's budget pays for it.
+    pub fn is_a_persons(&self) -> bool {
+        self.attempt.outcome == Some(AttemptOutcome::Committed) && !self.attempt.charged
     }
 
     /// The first thing that ended this attempt, in the order in which evidence is gathered.
@@ -345,6 +364,8 @@ pub struct Seen {
     pub pull: Option<Pull>,
     pub checks: Option<Checks>,
     pub landed: Option<CommitInfo>,
+    /// The host knows no commit by the name that it gave to our merge.
+    pub landed_missing: bool,
     pub revert_pull: Option<Pull>,
     /// The branch that may receive a merge.
     pub base_branch: Option<String>,

@@ -6,12 +6,18 @@
 pub mod budget;
 pub mod checks;
 pub mod dedup;
+mod elsewhere;
 pub mod facts;
 pub mod gate;
 pub mod guards;
 pub mod merge;
 pub mod next;
+#[cfg(test)]
+mod next_tests;
 pub mod observation;
 pub mod proof;
+mod settle;
+#[cfg(test)]
+mod testing;
 pub mod verdict;
 pub mod why;

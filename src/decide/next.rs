@@ -7,9 +7,11 @@ use serde::Serialize;
 use super::{
     budget::{self, Budget},
     checks::{self, CheckSet},
+    elsewhere::{self, Mended},
     facts::{AttemptFacts, Facts, Landing, Need, OurMerge, Policy, Seen, Status, keys},
     merge::{self, Bound, Evidence, MergeFacts, MergeProof, MergeVerdict, WaitsOn},
     observation::{self, Observed},
+    settle,
 };
 use crate::model::{
     Mode, Sha,
@@ -118,6 +120,12 @@ pub enum Action {
     },
     ClosePull {
         why: String,
+    },
+    /// An effect of ours that was begun turned out to have happened: record it, send nothing.
+    Settle {
+        key: String,
+        sha: Option<Sha>,
+        head: Option<Sha>,
     },
     Tell {
         status: Status,
@@ -281,8 +289,14 @@ pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> 
     if let Some(what) = seen.unreadable.first() {
         return next_tick(now, format!("could not read {what}; looked at again by the next tick"));
     }
+    if let Some(action) = settle::happened(facts, seen) {
+        return Next::Act(action);
+    }
     if let Some(next) = person_moved(facts, seen, now) {
         return next;
+    }
+    if let Some(close) = elsewhere::close(facts, seen, policy, now) {
+        return stopped(seen, now).unwrap_or(close);
     }
     match stage(facts, policy) {
         Stage::Ended => done(IncidentOutcome::Escalated),
@@ -312,7 +326,9 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
             }))
         }
         PullState::Closed => Some(if facts.done.contains(&keys::close_pull(facts.id())) {
-            done(IncidentOutcome::Gone)
+            tell_then(facts, Status::Resolved, "it is mended on the default branch", || {
+                done(IncidentOutcome::Gone)
+            })
         } else {
             tell_then(
                 facts,
@@ -327,6 +343,8 @@ fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> 
             let kept = facts.current().and_then(AttemptFacts::head);
             if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
                 None
+            } else if facts.pushed_before.contains(&pull.head_sha) {
+                Some(next_tick(now, "the forge still shows an earlier head of ours"))
             } else {
                 Some(tell_then(
                     facts,
@@ -400,17 +418,25 @@ fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     if facts.failure_type() == FailureType::Health && facts.record.merged > 0 {
         return escalate(
             facts,
+            seen,
             "a health failure after our own deployment is rolled back, never patched",
+            now,
         );
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
     }
+    if let Mended::Perhaps { until } = elsewhere::mended(facts, seen, policy, now) {
+        return Next::Wait {
+            until: until.max(now + TimeDelta::minutes(1)),
+            why: "tick moves next: somebody may have mended it on the default branch".to_owned(),
+        };
+    }
     if budget::revisions(&facts.attempts) > 1 {
-        return escalate(facts, "the auditor asked for a second revision");
+        return escalate(facts, seen, "the auditor asked for a second revision", now);
     }
     match budget::judge(facts, policy) {
-        Budget::Exhausted(why) => escalate(facts, &why),
+        Budget::Exhausted(why) => escalate(facts, seen, &why, now),
         Budget::Spent(why) => tell_then(facts, Status::Budget, &why, || Next::Wait {
             until: tomorrow(now),
             why: format!("budget: {why}; tick moves next when a new day begins"),
@@ -441,22 +467,39 @@ fn tomorrow(now: DateTime<Utc>) -> DateTime<Utc> {
     next.and_time(chrono::NaiveTime::MIN).and_utc()
 }
 
-/// Hands the incident to a person: the PR says so, one message, closed until `tick retry`.
-fn escalate(facts: &Facts, why: &str) -> Next {
+/// Hands the incident to a person: the PR says so, one message. Without an open PR it is closed until `tick retry`.
+fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
     if facts.pull.is_some() {
+        if let Some(stop) = stopped(seen, now) {
+            return stop;
+        }
         if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
             label: NEEDS_HUMAN.to_owned(),
         }) {
             return next;
         }
-        if let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
-            n: facts.current().map_or(1, |a| a.attempt.n),
-            slot: "escalated".to_owned(),
-        }) {
+        // The head that the pull request shows; a later attempt may have none, or one that was never pushed.
+        let shown = facts.pushed.as_ref().map(|p| &p.head);
+        let shown = facts.attempts.iter().rfind(|a| a.head().is_some() && a.head() == shown);
+        if let Some(n) = shown.map(|a| a.attempt.n)
+            && let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
+                n,
+                slot: "escalated".to_owned(),
+            })
+        {
             return next;
         }
     }
-    tell_then(facts, Status::NeedsYou, why, || done(IncidentOutcome::Escalated))
+    tell_then(facts, Status::NeedsYou, why, || {
+        if facts.pull.is_none() {
+            return done(IncidentOutcome::Escalated);
+        }
+        // What the person does with the open pull request is still to be seen.
+        Next::Wait {
+            until: now + TimeDelta::minutes(10),
+            why: format!("a person moves next: merge or close it, or tick retry ({why})"),
+        }
+    })
 }
 
 const NEEDS_HUMAN: &str = "needs-human";
@@ -503,7 +546,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
         return done(IncidentOutcome::Escalated);
     };
     if let Some(failure) = attempt.failure() {
-        return escalate(facts, failure.sentence());
+        return escalate(facts, seen, failure.sentence(), now);
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
@@ -514,7 +557,7 @@ fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next
     let n = attempt.attempt.n;
     if attempt.audit.is_none() {
         return if attempt.audit_failures >= 3 {
-            escalate(facts, "the auditor gave no usable answer three times")
+            escalate(facts, seen, "the auditor gave no usable answer three times", now)
         } else if let Some(why) = out_of_runs(facts, policy) {
             tell_then(facts, Status::Budget, &why, || Next::Wait {
                 until: tomorrow(now),
@@ -620,11 +663,11 @@ fn to_merge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>, att
         } => next_tick(now, why),
         MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
         MergeVerdict::StartOver(why) => match moved {
-            Some(_) if attempt.rebases >= 3 => escalate(facts, "the base moves faster than the tests"),
+            Some(_) if attempt.rebases >= 3 => escalate(facts, seen, "the base moves faster than the tests", now),
             Some(onto) => Next::Act(Action::Rebase { n, onto }),
             None => next_tick(now, why),
         },
-        MergeVerdict::Drop(why) => escalate(facts, &why),
+        MergeVerdict::Drop(why) => escalate(facts, seen, &why, now),
     }
 }
 
@@ -686,6 +729,8 @@ fn bound<V>(attempt: &AttemptFacts, verdict: Option<V>) -> Option<Bound<V>> {
 fn check_set(facts: &Facts, seen: &Seen, policy: &Policy, head: &Sha) -> Bound<CheckSet> {
     let pushed_at = match &facts.revert {
         Some(revert) => revert.pushed,
+        // A person's head was there before we looked: whatever ran on it ran on this very commit.
+        None if facts.current().is_some_and(AttemptFacts::is_a_persons) => Some(DateTime::<Utc>::MIN_UTC),
         None => facts.pushed.as_ref().map(|p| p.at),
     };
     match (&seen.checks, &seen.rules, pushed_at) {
@@ -707,6 +752,12 @@ fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     let Some(landed) = &merge.landed else {
         return if seen.landed.is_some() {
             Next::Act(Action::Landed { sha: merge.sha.clone() })
+        } else if seen.landed_missing && now - merge.at >= TimeDelta::minutes(10) {
+            let sha = merge.sha.short();
+            freeze(
+                facts,
+                &format!("the host said that it merged {sha}, and there is no such commit"),
+            )
         } else {
             next_tick(now, "the landed commit cannot be seen yet")
         };
@@ -718,10 +769,7 @@ fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
                 landed.tree.short(),
                 landed.expected_tree.short()
             );
-            if facts.frozen.is_none() {
-                return Next::Act(Action::Freeze { why });
-            }
-            return tell_then(facts, Status::Frozen, &why, || done(IncidentOutcome::Escalated));
+            return freeze(facts, &why);
         }
         (Landing::Raced, None) => return Next::Act(Action::TestLanded { sha: merge.sha.clone() }),
         (Landing::Raced, Some(false)) => {
@@ -731,6 +779,14 @@ fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         (Landing::Raced, Some(true)) | (Landing::AsTested, _) => {}
     }
     observe(facts, policy, merge, now)
+}
+
+/// The host did something else than it was asked: nothing is merged until a person resumes.
+fn freeze(facts: &Facts, why: &str) -> Next {
+    if facts.frozen.is_none() && !facts.told.contains(&Status::Frozen) {
+        return Next::Act(Action::Freeze { why: why.to_owned() });
+    }
+    tell_then(facts, Status::Frozen, why, || done(IncidentOutcome::Escalated))
 }
 
 fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>) -> Next {
@@ -743,7 +799,8 @@ fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: DateTime<Utc>)
     };
     match observation::observe(watch, live_at, policy.observe_min, now) {
         Observed::Watching { expected, until } => Next::Wait {
-            until: until.max(now + TimeDelta::minutes(1)),
+            // Worse is noticed at once, not when the time is over.
+            until: until.min(now + TimeDelta::minutes(10)).max(now + TimeDelta::minutes(1)),
             why: format!("tick moves next: {} seen, {expected:.0} expected so far", watch.seen),
         },
         Observed::Gone { expected } => once_observed(merge, || record(format!("0 seen, {expected:.0} expected")))

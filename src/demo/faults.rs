@@ -30,6 +30,8 @@ pub enum Fault {
     },
     /// Half of the JSON, with a whole answer's status and length.
     TruncatedJson,
+    /// JSON in which a key of the first object stands twice.
+    DuplicateKeys,
     /// A page of HTML with status 200.
     Html,
     /// 302 to itself.

@@ -249,6 +249,12 @@ pub fn spoil(reply: Reply, call: &Call, faults: &[Fault]) -> Reply {
             body: reply.body[..reply.body.len() / 2].to_vec(),
             ..reply
         },
+        Fault::DuplicateKeys => Reply {
+            body: String::from_utf8_lossy(&reply.body)
+                .replacen('{', r#"{"twice":1,"twice":2,"#, 1)
+                .into_bytes(),
+            ..reply
+        },
         Fault::RedirectLoop => Reply::empty(302).with("location", call.path.clone()),
         Fault::RedirectTo { url } => Reply::empty(302).with("location", url.clone()),
         Fault::LostAnswer

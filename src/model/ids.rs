@@ -205,6 +205,13 @@ impl TickId {
         Self(format!("{second}-{counter}"))
     }
 
+    /// The id with the next counter.
+    #[must_use]
+    pub fn following(&self) -> Self {
+        let (second, counter) = self.0.rsplit_once('-').unwrap_or((&self.0, "0"));
+        Self::new(second, counter.parse().unwrap_or(0_u64).saturating_add(1))
+    }
+
     pub fn parse(text: &str) -> Result<Self, InvalidId> {
         let fits = !text.is_empty() && text.len() <= 48 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         if fits {

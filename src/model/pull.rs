@@ -23,6 +23,8 @@ pub struct Pull {
     /// The commit on the base, once merged.
     pub merge_sha: Option<Sha>,
     pub closed_by: Option<String>,
+    /// Who opened it.
+    pub author: String,
     pub reviews: Vec<Review>,
     /// Logins and teams whose review was asked for.
     pub requested_reviewers: Vec<String>,

@@ -2,9 +2,10 @@
 //! its record; until it waits or is done.
 
 use anyhow::{Context, Result};
+use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{Ctx, gather, observe, perform};
+use super::{Ctx, effect::Unsettled, gather, observe, perform};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
@@ -43,6 +44,12 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         tracing::info!(incident.id = %incident.id, "another process repairs it");
         return Ok(());
     };
+    // Another process may have moved it between the list and the claim.
+    let now = ctx.now();
+    let due = ctx.store().incident(&incident.id)?;
+    if !due.is_some_and(|i| i.closed_at.is_none() && i.due_at.is_some_and(|at| at <= now)) {
+        return Ok(());
+    }
     recover(ctx, &claim)?;
     for turn in 1..=TURNS {
         let (facts, seen, policy) = look(ctx, incident).await?;
@@ -50,9 +57,13 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         record(ctx, &claim, turn, &facts, &seen, &next, &policy)?;
         match next {
             Next::Act(action) => {
-                perform::perform(ctx, &claim, &facts, &seen, &action)
-                    .await
-                    .with_context(|| format!("failed to {}", action_name(&action)))?;
+                let done = perform::perform(ctx, &claim, &facts, &seen, &action).await;
+                if let Err(error) = &done
+                    && let Some(unsettled) = error.downcast_ref::<Unsettled>()
+                {
+                    return unsettled_for_now(ctx, &claim, incident, unsettled);
+                }
+                done.with_context(|| format!("failed to {}", action_name(&action)))?;
             }
             Next::Wait { until, why } => {
                 ctx.store().set_due(&claim, until)?;
@@ -104,16 +115,27 @@ pub async fn look(ctx: &Ctx, incident: &Incident) -> Result<(Facts, Seen, Policy
     Ok((facts, seen, policy))
 }
 
+fn unsettled_for_now(ctx: &Ctx, claim: &Claim, incident: &Incident, why: &Unsettled) -> Result<()> {
+    tracing::warn!(incident.id = %incident.id, "{why}; the next tick looks again");
+    ctx.store().set_due(claim, ctx.now() + TimeDelta::minutes(1))?;
+    ctx.report().waiting.push(Waiting {
+        incident: incident.id.clone(),
+        repo: incident.repo.clone(),
+        why: format!("{why}; tick looks again"),
+    });
+    Ok(())
+}
+
 /// Ends what a killed process of ours left running for this incident.
-fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
+pub(super) fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
     let running = ctx.store().running(&claim.incident)?;
     if let Some(run) = running {
         let ended = crate::adapters::process::end_leftovers(&run);
         tracing::warn!(incident.id = %claim.incident, run.id = %run, ended, "ended what an interrupted run left behind");
         ctx.store().set_running(claim, None)?;
-        super::attempt::interrupted(ctx, claim)?;
     }
-    Ok(())
+    // Also one that died before its agent was noted: nobody else can be at it while we hold the claim.
+    super::attempt::interrupted(ctx, claim)
 }
 
 fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next: &Next, policy: &Policy) -> Result<()> {

@@ -6,14 +6,14 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::Ctx;
+use super::{Ctx, answers};
 use crate::{
     adapters::{
         agents::{self, AgentCall, AgentOutcome, Role},
         process::{self, StopFlag},
     },
     config::{Agent, Billing, CommandLine},
-    model::{IncidentId, RunId},
+    model::{IncidentId, RunId, Slot},
     render::prompt::PromptSet,
     store::Claim,
 };
@@ -81,6 +81,7 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
     if let Some(claim) = question.claim {
         ctx.store().set_running(claim, Some(&run_id))?;
     }
+    let slot = ctx.store().incident(question.incident)?.map(|incident| incident.repo);
     ctx.report().models_called += 1;
     let transcript = ctx.config.home.logs.join("agents").join(format!("{run_id}.log"));
     let scratch = ctx.config.home.state.join("runs");
@@ -99,7 +100,7 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         hide: vec![ctx.config.home.root.clone()],
         run_id: run_id.clone(),
         deadline: question.deadline,
-        stop: Some(paused_flag(ctx)),
+        stop: Some(paused_flag(ctx, slot.as_ref())),
         transcript,
         redactor: &ctx.redactor,
     })
@@ -116,10 +117,11 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
     })
 }
 
-/// A running agent is ended within a second of `tick pause`, which leaves this file.
-pub(super) fn paused_flag(ctx: &Ctx) -> StopFlag {
-    let path = ctx.config.home.state.join("paused");
-    StopFlag::new(move || path.exists())
+/// A running agent is ended within a second of `tick pause`, which leaves one of these files.
+pub(super) fn paused_flag(ctx: &Ctx, slot: Option<&Slot>) -> StopFlag {
+    let everything = answers::sign(ctx, None);
+    let this_repo = slot.map(|slot| answers::sign(ctx, Some(slot)));
+    StopFlag::new(move || everything.exists() || this_repo.as_ref().is_some_and(|path| path.exists()))
 }
 
 /// A fresh nonce for the fences of one prompt.

@@ -1,5 +1,7 @@
 //! A person's word, as facts in the store. A sign may always stop; nothing here merges or pushes anything.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, bail};
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -8,25 +10,30 @@ use super::{Ctx, evidence::kind};
 use crate::{
     adapters::host,
     decide::facts::Approved,
-    model::{IncidentId, Sha, Signature, Slot},
+    model::{IncidentId, Sha, Signature, Slot, incident::IncidentOutcome},
     store::{Claim, Store},
 };
 
-fn flag_name(repo: Option<&str>) -> Result<String> {
-    Ok(match repo {
-        None => "pause".to_owned(),
-        Some(name) => format!("pause:{}", Slot::parse(name)?),
-    })
+const PAUSE: &str = "pause";
+
+fn flag_name(slot: Option<&Slot>) -> String {
+    slot.map_or_else(|| PAUSE.to_owned(), |slot| format!("{PAUSE}:{slot}"))
+}
+
+/// The file that running processes look at; the flag in the store is what counts.
+pub(super) fn sign(ctx: &Ctx, slot: Option<&Slot>) -> PathBuf {
+    let name = slot.map_or_else(|| "paused".to_owned(), |slot| format!("paused.{slot}"));
+    ctx.config.home.state.join(name)
 }
 
 /// Stops everything, or one repo, before its next mutation; a running agent within a second.
 pub fn pause(ctx: &Ctx, repo: Option<&str>, why: &str) -> Result<()> {
-    let name = flag_name(repo)?;
+    let slot = repo.map(Slot::parse).transpose()?;
     let by = host::user_at_host();
     let value = format!("{why}; by {by} since {}", ctx.now().format("%Y-%m-%d %H:%M UTC"));
-    ctx.store().set_flag(&name, Some(&value), &by, ctx.now())?;
-    // Running processes look at this file; the flag in the store is what counts.
-    let file = ctx.config.home.state.join("paused");
+    ctx.store()
+        .set_flag(&flag_name(slot.as_ref()), Some(&value), &by, ctx.now())?;
+    let file = sign(ctx, slot.as_ref());
     std::fs::write(&file, &value).with_context(|| format!("write {}", file.display()))?;
     ctx.store().print_audit()?;
     Ok(())
@@ -37,25 +44,32 @@ pub fn resume(ctx: &Ctx, repo: Option<&str>) -> Result<()> {
     let by = host::user_at_host();
     let flags = ctx.store().flags()?;
     for name in flags.keys() {
+        let (what, of) = name
+            .split_once(':')
+            .map_or((name.as_str(), None), |(what, of)| (what, Some(of)));
         let ends = match repo {
-            None => name == "pause" || name == "freeze" || name.starts_with("pause:") || name.starts_with("autonomy:"),
-            Some(repo) => *name == format!("pause:{repo}") || *name == format!("autonomy:{repo}"),
+            None => matches!(what, PAUSE | "freeze" | "autonomy"),
+            Some(repo) => matches!(what, PAUSE | "autonomy") && of == Some(repo),
         };
-        if ends {
-            ctx.store().set_flag(name, None, &by, ctx.now())?;
+        if !ends {
+            continue;
         }
-    }
-    let left = ctx.store().flags()?.keys().any(|name| name.starts_with("pause"));
-    if !left {
-        let file = ctx.config.home.state.join("paused");
-        match std::fs::remove_file(&file) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("remove {}", file.display())),
+        ctx.store().set_flag(name, None, &by, ctx.now())?;
+        if what == PAUSE {
+            remove(&sign(ctx, of.map(Slot::parse).transpose()?.as_ref()))?;
         }
     }
     ctx.store().print_audit()?;
     Ok(())
+}
+
+fn remove(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("remove {}", file.display()))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn claim(store: &mut Store, id: &IncidentId) -> Result<Claim> {
@@ -78,6 +92,9 @@ pub async fn retry(ctx: &Ctx, id: &IncidentId, keep_branch: bool) -> Result<()> 
     )?;
     if keep_branch {
         super::attempt::take_over(ctx, &claim, &incident, &by).await?;
+    }
+    if incident.outcome == Some(IncidentOutcome::Declined) {
+        ctx.store().forget_pull(&claim, ctx.now())?;
     }
     ctx.store().reopen(&claim, &by, ctx.now())?;
     ctx.store().print_audit()?;

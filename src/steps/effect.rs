@@ -5,11 +5,12 @@ use std::fmt;
 
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::Ctx;
 use crate::{
+    model::Sha,
     store::{Claim, Intent},
     text::hex,
 };
@@ -134,6 +135,8 @@ impl CrashPoints {
             .iter()
             .any(|(prefix, p)| *p == phase && key.starts_with(prefix.as_str()))
         {
+            // In the run log before the end, for whoever asks where it was.
+            tracing::warn!(key, phase = phase.as_str(), "ends itself here");
             let me = rustix::process::getpid();
             // Ends this process without any clean-up, which is the point; a failure would let the test fail.
             let _sent = rustix::process::kill_process(me, rustix::process::Signal::KILL);
@@ -150,6 +153,12 @@ pub enum Acted {
     /// The answer was lost: it may have happened.
     Unknown(String),
 }
+
+/// An outside write that did not come to its end: said no to for now, or unknown even after looking. Not a bug; the
+/// next tick looks again.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsettled(pub String);
 
 /// How an effect stands after this call.
 #[derive(Debug, Clone, PartialEq)]
@@ -197,6 +206,16 @@ pub async fn effect(
             None => Ok(Effect::Open(why)),
         },
     }
+}
+
+/// Records that a begun effect has happened, as the outside shows it. Sends nothing.
+pub(super) fn settle(ctx: &Ctx, claim: &Claim, key: &str, sha: Option<&Sha>, head: Option<&Sha>) -> Result<()> {
+    let kind = key.split(':').next().unwrap_or_default();
+    let found = json!({ "sha": sha, "head": head });
+    // A person may have done it where nothing of ours was begun; the row needs its intent either way.
+    let _known = ctx.store().intend(claim, key, kind, &digest_of(&found)?, ctx.now())?;
+    tracing::info!(incident.id = %claim.incident, key, "found done");
+    record(ctx, claim, key, found).map(drop)
 }
 
 fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> {

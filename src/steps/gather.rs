@@ -10,8 +10,8 @@ use super::{Ctx, evidence::kind};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Cause, ClassRecord, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend, Status,
-            Watch, keys,
+            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend,
+            Status, Watch, keys,
         },
         merge::Restores,
         observation::rate_per_hour,
@@ -77,6 +77,10 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         Some(merge) => watch(&store, &row, &sources, merge, incident)?,
         None => None,
     };
+    let elsewhere = match &merge {
+        None => elsewhere(&store, &row, &sources, incident)?,
+        Some(_) => None,
+    };
     let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
     let attempts = attempts(&store, id, &rows)?;
     Ok(Facts {
@@ -87,11 +91,17 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         last_attempt,
         attempts,
         pushed: pushed(&effects, id),
+        pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
         revert: our_revert(&rows.rows, &effects, id)?,
         merge,
         told: told(&effects),
         done: done(&effects, &rows.rows, id),
+        begun: effects
+            .values()
+            .filter(|row| row.outcome.is_none())
+            .map(|row| row.key.clone())
+            .collect(),
         approved: rows.rows.value(kind::APPROVED, None)?,
         paused,
         frozen: store.flag("freeze")?,
@@ -106,6 +116,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         attempts_this_run: ctx.attempts_made.get(),
         source_ok_at: source_ok(&sources, &row),
         watch,
+        elsewhere,
     })
 }
 
@@ -194,6 +205,14 @@ fn pushed(effects: &Effects, id: &IncidentId) -> Option<Pushed> {
                 at: row.intended_at,
             })
         })
+}
+
+fn pushed_before(effects: &Effects, id: &IncidentId) -> BTreeSet<Sha> {
+    effects
+        .values()
+        .filter(|row| row.is_done() && row.key.starts_with(&format!("push:{id}/")))
+        .filter_map(|row| sha_of(row, "head"))
+        .collect()
 }
 
 fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {
@@ -325,12 +344,15 @@ fn other_open_pulls(store: &Store, incident: &Incident) -> Result<u32> {
 }
 
 fn release_of(sources: &[SourceRow], repo: &Slot) -> Option<Sha> {
+    newest_release(sources, repo).map(|(_, sha)| sha)
+}
+
+fn newest_release(sources: &[SourceRow], repo: &Slot) -> Option<(DateTime<Utc>, Sha)> {
     sources
         .iter()
         .filter(|s| s.repo == *repo)
         .filter_map(|s| Some((s.release_since?, s.release.clone()?)))
         .max()
-        .map(|(_, sha)| sha)
 }
 
 fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
@@ -352,13 +374,18 @@ fn watch(
     let (Some(live_at), Some(looked_until)) = (merge.live_at, source_ok(sources, row)) else {
         return Ok(None);
     };
-    let of_cause = seen_of(store, &row.sig, merge, live_at)?;
+    let split = Split {
+        at: merge.at,
+        release: &merge.sha,
+        live_at,
+    };
+    let of_cause = seen_of(store, &row.sig, &split)?;
     let mut others = Vec::new();
     for other in store.all_signatures()? {
         if other.repo != incident.repo || other.sig == row.sig || other.last_seen < live_at || other.kind.is_symptom() {
             continue;
         }
-        let seen = seen_of(store, &other.sig, merge, live_at)?;
+        let seen = seen_of(store, &other.sig, &split)?;
         others.push(OtherRate {
             signature: other.sig.clone(),
             rate_before: seen.rate_before,
@@ -378,25 +405,64 @@ fn watch(
     }))
 }
 
+/// The cause since the newest release began to serve. Whether that release matters, `decide` says.
+fn elsewhere(
+    store: &Store,
+    row: &SignatureRow,
+    sources: &[SourceRow],
+    incident: &Incident,
+) -> Result<Option<Elsewhere>> {
+    let (Some((live_at, release)), Some(looked_until)) =
+        (newest_release(sources, &incident.repo), source_ok(sources, row))
+    else {
+        return Ok(None);
+    };
+    let split = Split {
+        at: live_at,
+        release: &release,
+        live_at,
+    };
+    let seen = seen_of(store, &row.sig, &split)?;
+    Ok(Some(Elsewhere {
+        live_at,
+        watch: Watch {
+            rate_before: seen.rate_before,
+            seen: seen.after,
+            requests: None,
+            looked_until,
+            others: Vec::new(),
+            probe_down_samples: 0,
+        },
+        release,
+    }))
+}
+
 struct SeenOf {
     rate_before: f64,
     after: u64,
     samples: u32,
 }
 
-fn seen_of(store: &Store, sig: &Signature, merge: &OurMerge, live_at: DateTime<Utc>) -> Result<SeenOf> {
-    let sightings = store.sightings(sig, merge.at - TimeDelta::days(7))?;
-    let before: Vec<_> = sightings.iter().filter(|s| s.at <= merge.at).collect();
+/// Where before ends and after begins.
+struct Split<'a> {
+    at: DateTime<Utc>,
+    release: &'a Sha,
+    live_at: DateTime<Utc>,
+}
+
+fn seen_of(store: &Store, sig: &Signature, split: &Split<'_>) -> Result<SeenOf> {
+    let sightings = store.sightings(sig, split.at - TimeDelta::days(7))?;
+    let before: Vec<_> = sightings.iter().filter(|s| s.at <= split.at).collect();
     let events = before.iter().map(|s| s.count).sum();
-    let first = before.first().map_or(merge.at, |s| s.from);
-    let last = before.last().map_or(merge.at, |s| s.at);
+    let first = before.first().map_or(split.at, |s| s.from);
+    let last = before.last().map_or(split.at, |s| s.at);
     // Until the last look before the merge: the silence between that look and the merge was not watched.
     let rate_before = rate_per_hour(events, last - first);
     let after: Vec<_> = sightings
         .iter()
         .filter(|s| match &s.release {
-            Some(release) => *release == merge.sha && s.at > live_at,
-            None => s.from >= live_at,
+            Some(release) => release == split.release && s.at > split.live_at,
+            None => s.from >= split.live_at,
         })
         .collect();
     Ok(SeenOf {

@@ -24,17 +24,15 @@ pub(super) struct Hands {
 }
 
 impl Ctx {
-    pub(super) fn github(&self) -> Result<&GitHub> {
-        if let Some(github) = self.hands.github.get() {
-            return Ok(github);
-        }
-        let made = GitHub::new(
-            Http::new(self.redactor.clone(), self.config.allow_private_hosts.clone()),
-            self.config.github.api.clone(),
-            self.config.secrets.github().cloned(),
-            self.redactor.clone(),
-        );
-        Ok(self.hands.github.get_or_init(|| made))
+    pub(super) fn github(&self) -> &GitHub {
+        self.hands.github.get_or_init(|| {
+            GitHub::new(
+                Http::new(self.redactor.clone(), self.config.allow_private_hosts.clone()),
+                self.config.github.api.clone(),
+                self.config.secrets.github().cloned(),
+                self.redactor.clone(),
+            )
+        })
     }
 
     pub(super) fn git(&self) -> Result<&Git> {
@@ -56,15 +54,9 @@ impl Ctx {
         Ok(Mirror::open(self.git()?, &dir, &url, token).await?)
     }
 
-    pub(super) fn github_name<'a>(&self, repo: &'a Repo) -> Result<&'a RepoName> {
-        repo.github
-            .as_ref()
-            .with_context(|| format!("repo {} has no GitHub repository in the config", repo.slot))
-    }
-
     /// The repository's settings and its default branch.
     pub(super) async fn repo_info(&self, repo: &Repo) -> Result<(RepoInfo, String)> {
-        let info = self.github()?.repo(self.github_name(repo)?).await?;
+        let info = self.github().repo(github_name(repo)?).await?;
         let branch = repo.branch.clone().unwrap_or_else(|| info.default_branch.clone());
         Ok((info, branch))
     }
@@ -121,6 +113,13 @@ impl Ctx {
     }
 }
 
+/// `owner/name` of a repo.
+pub(super) fn github_name(repo: &Repo) -> Result<&RepoName> {
+    repo.github
+        .as_ref()
+        .with_context(|| format!("repo {} has no GitHub repository in the config", repo.slot))
+}
+
 /// Worst case of one run over the configured agents; agents on a flat plan cost runs and minutes, not dollars.
 fn dearest_run(ctx: &Ctx) -> f64 {
     ctx.config
@@ -136,7 +135,7 @@ fn clone_url(ctx: &Ctx, repo: &Repo) -> Result<String> {
     if let Some(url) = &repo.git_url {
         return Ok(url.clone());
     }
-    let name = ctx.github_name(repo)?;
+    let name = github_name(repo)?;
     let web = ctx.config.github.web.as_str().trim_end_matches('/');
     Ok(format!("{web}/{name}.git"))
 }

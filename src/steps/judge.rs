@@ -28,7 +28,7 @@ use crate::{
         verdict,
     },
     model::{
-        RunId, Sha,
+        RunId, Sha, Slot,
         evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, TestStatus},
     },
     render::{self, prompt::AuditContext},
@@ -181,7 +181,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         work: Some(dir.join("work")),
         base: cached_base(ctx, facts, base)?,
     };
-    let runner = async |child: SuiteChild| run_child(ctx, child).await;
+    let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let proven = run_proof(&runner, &trees, request).await;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
@@ -250,7 +250,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
 }
 
 /// Starts one test command through the process runner.
-async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
+async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     let done = process::run(ChildSpec {
         program: child.program,
         args: child.args.into_iter().map(Into::into).collect(),
@@ -270,7 +270,7 @@ async fn run_child(ctx: &Ctx, child: SuiteChild) -> SuiteOutput {
         stdout_cap: child.stdout_cap,
         stderr_cap: child.stderr_cap,
         run_id: child.run_id,
-        stop: Some(paused_flag(ctx)),
+        stop: Some(paused_flag(ctx, Some(slot))),
     })
     .await;
     let timed_out = done.exit == RunExit::TimedOut;
@@ -310,7 +310,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     mirror.checkout(commit, &tree).await?;
     let run_id = run_id("landed", commit.short())?;
     ctx.store().set_running(claim, Some(&run_id))?;
-    let runner = async |child: SuiteChild| run_child(ctx, child).await;
+    let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let commands = suite::resolve(&tree, &repo.test);
     let suite = suite::run_suite(&runner, &tree, &commands, &suite_options(ctx, repo, &dir, &run_id)).await;
     ctx.store().set_running(claim, None)?;

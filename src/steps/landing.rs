@@ -1,14 +1,15 @@
 //! From a green PR to a landed commit and the time after it: replay onto a moved base, the merge call, what really
 //! landed, when it began to serve.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{
     Ctx, attempt,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
     evidence::kind,
     gather::Adopted,
+    hands::github_name,
     judge,
 };
 use crate::{
@@ -122,8 +123,8 @@ pub(super) fn ci_failed(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &
 /// The one irreversible call. It takes its arguments from the proof and from nothing else.
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let title = pr::squash_title(&super::publish::title_of(ctx, facts, seen)?, proof.pull());
     let n = facts.current().map_or(1, |a| a.attempt.n);
     let message = pr::squash_message(facts.id(), proof.head(), n);
@@ -162,7 +163,7 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, 
         }
         Effect::Refused(why) | Effect::Open(why) => {
             ctx.say(Some(facts.id()), "merge", [format!("not merged: {why}")]);
-            bail!("merge {}: {why}; the next tick looks again", proof.pull())
+            Err(Unsettled(format!("merge {}: {why}", proof.pull())).into())
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The outside reads that a stage wants, and no others. A read that fails is named; it is never a value.
 
-use super::Ctx;
+use super::{Ctx, hands::github_name};
 use crate::{
+    adapters::github::GitHubErrorKind,
     config::Repo,
     decide::facts::{Facts, Need, Seen},
     model::{
@@ -22,13 +23,10 @@ pub(super) async fn observe(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need) -
 }
 
 async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen) -> anyhow::Result<()> {
-    let github = ctx.github()?;
-    let name = ctx.github_name(repo)?;
+    let github = ctx.github();
+    let name = github_name(repo)?;
     let (info, branch) = ctx.repo_info(repo).await?;
     seen.base_branch = Some(branch.clone());
-    if need.stop {
-        seen.stop = Some(stop_signs(ctx, facts, name, info.has_issues).await?);
-    }
     if need.rules {
         let rules = github.rules(name, &info, &branch).await?;
         let number = facts
@@ -68,7 +66,18 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     if need.landed
         && let Some(merge) = &facts.merge
     {
-        seen.landed = Some(github.commit(name, &merge.sha).await?);
+        match github.commit(name, &merge.sha).await {
+            Ok(commit) => seen.landed = Some(commit),
+            // The host says 422 about a commit that it does not know.
+            Err(error) if matches!(error.kind, GitHubErrorKind::NotFound | GitHubErrorKind::Refused(422)) => {
+                seen.landed_missing = true;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // Last, so that nothing lies between this read and the write that it allows.
+    if need.stop {
+        seen.stop = Some(stop_signs(ctx, facts, name, info.has_issues).await?);
     }
     Ok(())
 }
@@ -86,5 +95,5 @@ async fn stop_signs(ctx: &Ctx, facts: &Facts, name: &RepoName, has_issues: bool)
         Some(revert) => revert.pull,
         None => facts.pull.as_ref().map(|p| p.number),
     };
-    Ok(ctx.github()?.stop_signs(name, pull, has_issues).await)
+    Ok(ctx.github().stop_signs(name, pull, has_issues).await)
 }

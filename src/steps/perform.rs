@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ctx, attempt, judge, landing, publish, take_back, tell};
+use super::{Ctx, attempt, effect, judge, landing, publish, take_back, tell};
 use crate::{
     decide::{
         facts::{Facts, Seen},
@@ -40,6 +40,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::OpenRevert { head } => take_back::open(ctx, claim, facts, seen, head).await,
         Action::MergeRevert(proof) => take_back::merge(ctx, claim, facts, proof).await,
         Action::DropAutonomy { why } => take_back::drop_autonomy(ctx, claim, facts, why),
+        Action::Settle { key, sha, head } => effect::settle(ctx, claim, key, sha.as_ref(), head.as_ref()),
         Action::Tell { status, why } => tell::tell(ctx, claim, facts, seen, *status, why).await,
     }
 }

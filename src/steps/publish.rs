@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    hands::github_name,
     landing::acted,
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     },
     decide::{
         budget,
+        checks::{self, CheckSet},
         facts::{AttemptFacts, Facts, Policy, Seen, keys},
     },
     model::{
@@ -69,7 +71,7 @@ pub(super) async fn push_commit(
             ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("push {branch}: {why}"),
+        Effect::Refused(why) | Effect::Open(why) => Err(Unsettled(format!("push {branch}: {why}")).into()),
     }
 }
 
@@ -87,8 +89,8 @@ pub(super) async fn open(
     draft: bool,
 ) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let page = page(ctx, facts, seen, n)?;
     let base = seen.base_branch.clone().context("the default branch was not read")?;
     let branch = facts.id().branch();
@@ -152,7 +154,8 @@ pub(super) async fn open(
             );
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("open a pull request for {branch}: {why}"),
+        Effect::Open(why) => Err(Unsettled(format!("open a pull request for {branch}: {why}")).into()),
+        Effect::Refused(why) => bail!("open a pull request for {branch}: {why}"),
     }
 }
 
@@ -172,8 +175,8 @@ fn our_pull(facts: &Facts) -> Result<PullNumber> {
 pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n: u32, slot: &str) -> Result<()> {
     let page = page(ctx, facts, seen, n)?;
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let key = keys::body(facts.id(), slot);
     let find = async || -> Result<Option<Value>> {
@@ -195,8 +198,8 @@ pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n
 
 pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let key = keys::label(facts.id(), label);
     let find = async || -> Result<Option<Value>> {
@@ -219,8 +222,8 @@ pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) 
 
 pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let node_id = seen
         .pull
@@ -264,8 +267,8 @@ async fn upsert(
     text: &str,
 ) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let marker = crate::render::comment::comment_marker(facts.id(), slot);
     let body = format!("{marker}\n{text}");
@@ -285,8 +288,8 @@ async fn upsert(
 
 pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let number = our_pull(facts)?;
     let find = async || -> Result<Option<Value>> {
         Ok((github.pull(name, number).await?.state == PullState::Closed).then(|| json!({ "closed": true })))
@@ -305,7 +308,8 @@ pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) ->
 fn settle(effect: Effect, what: &str) -> Result<()> {
     match effect {
         Effect::Done(_) => Ok(()),
-        Effect::Refused(why) | Effect::Open(why) => bail!("{what}: {why}"),
+        Effect::Open(why) => Err(Unsettled(format!("{what}: {why}")).into()),
+        Effect::Refused(why) => bail!("{what}: {why}"),
     }
 }
 
@@ -345,6 +349,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
     } else {
         Readers::Team
     };
+    let ignored = ignored_checks(facts, seen, &policy);
     let error = error_word(&row.title);
     let words = PrWords {
         readers,
@@ -373,12 +378,24 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         attempts: budget::allowed(facts),
         usd: (facts.spent_usd.incident > 0.0).then_some(facts.spent_usd.incident),
         asks: &asks,
-        ignored_checks: &[],
+        ignored_checks: &ignored,
     };
     Ok(Page {
         title: pr::pr_title(&words),
         body: pr::pr_body(&words),
     })
+}
+
+/// Names that `ciNonblockingRe` lets through, as read in this iteration.
+fn ignored_checks(facts: &Facts, seen: &Seen, policy: &Policy) -> Vec<String> {
+    let (Some(read), Some(rules), Some(pushed)) = (&seen.checks, &seen.rules, &facts.pushed) else {
+        return Vec::new();
+    };
+    let set = checks::check_set(read, rules, policy.nonblocking.as_ref(), &policy.may_skip, pushed.at);
+    match set {
+        CheckSet::Success { ignored, .. } => ignored,
+        CheckSet::Pending(_) | CheckSet::Failed(_) | CheckSet::Unknown(_) => Vec::new(),
+    }
 }
 
 fn rejecting(attempt: &AttemptFacts) -> Option<Finding> {

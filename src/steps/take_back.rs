@@ -1,16 +1,21 @@
 //! Taking our own merge back: an incident note first, then a revert commit made by the harness, its PR, and its merge
 //! behind the same check set. Once, and only what we merged ourselves.
 
-use std::{io::Write, os::unix::fs::OpenOptionsExt};
+use std::{
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
     Ctx,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
     evidence::kind,
     gather::Revert,
+    hands::github_name,
     judge, landing, publish,
 };
 use crate::{
@@ -33,42 +38,57 @@ pub(super) async fn note(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> 
     let dir = ctx.config.home.state.join("incidents");
     super::private_dir(&dir)?;
     let key = keys::note(facts.id());
-    let intended = ctx
-        .store()
-        .effect(&key)?
-        .map_or_else(|| ctx.now(), |row| row.intended_at);
-    let name = format!(
-        "{}-{}.md",
-        intended.format("%Y-%m-%d-%H-%M"),
-        facts.cause.signature.short()
-    );
-    let path = dir.join(name);
+    let path = || -> Result<PathBuf> {
+        let row = ctx.store().effect(&key)?.context("the note was not intended")?;
+        let minute = row.intended_at.format("%Y-%m-%d-%H-%M");
+        Ok(dir.join(format!("{minute}-{}.md", facts.cause.signature.short())))
+    };
     let text = render::note::note(facts, why, ctx.now());
-    let result = json!({ "path": path, "why": why });
-    let found = async || Ok(path.exists().then(|| result.clone()));
+    let result = |path: &Path| json!({ "path": path, "why": why });
+    let found = async || {
+        let path = path()?;
+        Ok(path.exists().then(|| result(&path)))
+    };
     let act = async || {
-        let written = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                file.sync_all()
-            });
+        let written = path().and_then(|path| write_once(&dir, &path, text.as_bytes()).map(|()| path));
         match written {
-            Ok(()) => Acted::Done(result.clone()),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Acted::Done(result.clone()),
-            Err(error) => Acted::Refused(format!("write {}: {error}", path.display())),
+            Ok(path) => Acted::Done(result(&path)),
+            Err(error) => Acted::Refused(format!("{error:#}")),
         }
     };
     match effect(ctx, claim, EffectKind::Note, &key, &json!({ "why": why }), found, act).await? {
-        Effect::Done(_) => {
-            ctx.say(Some(facts.id()), "note", [format!("incident note {}", path.display())]);
+        Effect::Done(result) => {
+            let path = result.get("path").and_then(Value::as_str).unwrap_or_default();
+            ctx.say(Some(facts.id()), "note", [format!("incident note {path}")]);
             Ok(())
         }
         Effect::Refused(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
     }
+}
+
+/// The file appears as a whole or not at all, and what stands there is never written over.
+fn write_once(dir: &Path, path: &Path, content: &[u8]) -> Result<()> {
+    let attempt = || format!("write {}", path.display());
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    let temporary = dir.join(name);
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .with_context(attempt)?;
+    file.write_all(content).with_context(attempt)?;
+    file.sync_all().with_context(attempt)?;
+    match std::fs::hard_link(&temporary, path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error).with_context(attempt),
+        Ok(()) | Err(_) => {}
+    }
+    std::fs::remove_file(&temporary).with_context(attempt)?;
+    std::fs::File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .with_context(attempt)
 }
 
 /// The revert commit, on the default branch as it is now, and what makes it safe to merge.
@@ -137,8 +157,8 @@ pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) ->
 
 pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, head: &Sha) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let merge = facts.merge.as_ref().context("nothing was merged")?;
     let words = publish::revert_words(ctx, facts, head, &why_of(facts))?;
     let base = seen.base_branch.clone().context("the default branch was not read")?;
@@ -188,14 +208,15 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
             );
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("open the revert: {why}"),
+        Effect::Open(why) => Err(Unsettled(format!("open the revert: {why}")).into()),
+        Effect::Refused(why) => bail!("open the revert: {why}"),
     }
 }
 
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
-    let name = ctx.github_name(repo)?;
-    let github = ctx.github()?;
+    let name = github_name(repo)?;
+    let github = ctx.github();
     let key = keys::merge_revert(facts.id(), proof.head());
     let page = publish::revert_words(ctx, facts, proof.head(), &why_of(facts))?;
     let title = render::pr::squash_title(&page.title, proof.pull());
@@ -222,7 +243,9 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &Merge
             ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("merge the revert {}: {why}", proof.pull()),
+        Effect::Refused(why) | Effect::Open(why) => {
+            Err(Unsettled(format!("merge the revert {}: {why}", proof.pull())).into())
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, effect},
+    effect::{Acted, Effect, EffectKind, Unsettled, effect},
 };
 use crate::{
     adapters::mail::{self, Mail, MailOutcome, Mailer},
@@ -29,30 +29,33 @@ pub(super) async fn tell(
 ) -> Result<()> {
     let words = words(ctx, facts, status, why)?;
     let key = keys::mail(facts.id(), status);
-    if send(ctx, claim, &key, &words).await? {
-        super::report::told(&mut ctx.report(), facts.id(), status);
+    let sent = send(ctx, claim, &key, &words).await?;
+    // The exit code says it also where no mail is configured.
+    super::report::told(&mut ctx.report(), facts.id(), status);
+    if sent {
         let (subject, _) = render_mail(&words);
         ctx.say(Some(facts.id()), "mail", [format!("mail     1 sent: \"{subject}\"")]);
     }
     Ok(())
 }
 
-/// A message that belongs to no incident: its key is a signature of what it is about.
-pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<()> {
+/// A message that belongs to no incident: its key is a signature of what it is about. True when it is told, now or
+/// before.
+pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<bool> {
     let id = IncidentId::new(&about_signature(about), 1);
     let key = keys::mail(&id, words.status);
     if ctx.store().effect(&key)?.is_some_and(|row| row.is_done()) {
-        return Ok(());
+        return Ok(true);
     }
     let claim = ctx.store().claim(&id)?;
     let Some(claim) = claim else {
-        return Ok(());
+        return Ok(false);
     };
     if send(ctx, &claim, &key, words).await? {
         let (subject, _) = render_mail(words);
         ctx.say(None, "mail", [format!("mail     1 sent: \"{subject}\"")]);
     }
-    Ok(())
+    Ok(true)
 }
 
 pub(super) fn about_signature(about: &str) -> Signature {
@@ -95,9 +98,8 @@ async fn send(ctx: &Ctx, claim: &Claim, key: &str, words: &MailWords) -> Result<
     .await?
     {
         Effect::Done(_) => Ok(!off),
-        Effect::Refused(why) | Effect::Open(why) => {
-            bail!("send the mail {message_id}: {why}; the next tick tries again")
-        }
+        Effect::Open(why) => Err(Unsettled(format!("send the mail {message_id}: {why}")).into()),
+        Effect::Refused(why) => bail!("send the mail {message_id}: {why}; the next tick tries again"),
     }
 }
 
@@ -131,7 +133,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         number: p.number,
         url: p.url.clone(),
     });
-    words.release = cause.release.clone();
+    words.release.clone_from(&cause.release);
     if let Some(merge) = &facts.merge {
         words.merge = Some(merge.sha.clone());
         if let (Some(watch), Some(live)) = (&facts.watch, merge.live_at) {

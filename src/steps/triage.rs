@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::{
-    Ctx,
+    Ctx, advance,
     agents::{Question, ask, nonce, prompts},
     evidence::{self, kind},
     gather,
@@ -25,15 +25,7 @@ const GROUPS: usize = 8;
 
 /// Triages every open incident that is due and has no verdict yet.
 pub async fn triage(ctx: &Ctx) -> Result<()> {
-    let due = ctx.store().due_incidents(ctx.now())?;
-    let mut todo = Vec::new();
-    for incident in due {
-        let facts = gather::facts(ctx, &incident)?;
-        if facts.triage.is_none() && facts.triage_failures < 3 {
-            todo.push((incident, facts));
-        }
-    }
-    if todo.is_empty() {
+    if untriaged(ctx)?.is_empty() {
         return Ok(());
     }
     let note = format!("pid {}, since {}", std::process::id(), ctx.now().format("%H:%M:%S"));
@@ -45,6 +37,8 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
             return Ok(());
         }
     };
+    // Once more under the lock: another process may have asked about the same causes a moment ago.
+    let todo = untriaged(ctx)?;
     for repo in ctx.config.repos.values() {
         let of_repo: Vec<_> = todo.iter().filter(|(incident, _)| incident.repo == repo.slot).collect();
         let policy = ctx.policy(repo)?;
@@ -65,6 +59,18 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
     Ok(())
 }
 
+fn untriaged(ctx: &Ctx) -> Result<Vec<(Incident, Facts)>> {
+    let due = ctx.store().due_incidents(ctx.now())?;
+    let mut todo = Vec::new();
+    for incident in due {
+        let facts = gather::facts(ctx, &incident)?;
+        if facts.triage.is_none() && facts.triage_failures < 3 {
+            todo.push((incident, facts));
+        }
+    }
+    Ok(todo)
+}
+
 async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Result<()> {
     let mut rows = Vec::new();
     for (incident, _) in batch {
@@ -72,6 +78,11 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         let row = ctx.store().signature(&sig)?;
         rows.push(row.with_context(|| format!("signature {sig} is gone from the store"))?);
     }
+    // Its claim carries the run while the agent runs, so that whoever comes after a kill can end it.
+    let Some(claim) = ctx.store().claim(&batch[0].0.id)? else {
+        return Ok(());
+    };
+    advance::recover(ctx, &claim)?;
     let commits = commits(ctx, repo).await;
     let context = TriageContext {
         repo: repo.slot.clone(),
@@ -90,7 +101,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         Question {
             role: Role::Triage,
             incident: &batch[0].0.id,
-            claim: None,
+            claim: Some(&claim),
             prompt,
             input: json!({ "repo": repo.slot, "groups": groups }),
             cwd: &dir,
@@ -100,6 +111,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         },
     )
     .await?;
+    drop(claim);
     let asked: Vec<Signature> = rows.iter().map(|row| row.sig.clone()).collect();
     let verdicts = match answer.outcome {
         AgentOutcome::Reply(reply) => verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| e.to_string()),

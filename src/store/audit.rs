@@ -92,6 +92,8 @@ impl Store {
             .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
             .open(&path)
             .map_err(fail)?;
+        // Two processes that print the same rows would print them twice. Held for one append.
+        fs2::FileExt::lock_exclusive(&file).map_err(fail)?;
         let (whole, last) = whole_lines(&mut file).map_err(fail)?;
         if file.metadata().map_err(fail)?.len() > whole {
             file.set_len(whole).map_err(fail)?;

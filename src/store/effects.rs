@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -123,6 +123,20 @@ impl Store {
         self.settle(claim, key, &format!("refused: {why}"), &Value::Null, now)
     }
 
+    /// What was done to a pull request that a person closed is history under other keys: the next one is a new one.
+    pub fn forget_pull(&mut self, claim: &Claim, now: DateTime<Utc>) -> Result<()> {
+        self.write(|tx| {
+            check_fence(tx, claim)?;
+            forget_pull(tx, claim.incident.as_str(), &time(now))?;
+            audit::record(
+                tx,
+                now,
+                "pull-forgotten",
+                &serde_json::json!({ "incident": claim.incident }),
+            )
+        })
+    }
+
     fn settle(&mut self, claim: &Claim, key: &str, outcome: &str, result: &Value, now: DateTime<Utc>) -> Result<()> {
         self.write(|tx| {
             check_fence(tx, claim)?;
@@ -135,6 +149,15 @@ impl Store {
             audit::record(tx, now, "effect", &body)
         })
     }
+}
+
+pub(super) fn forget_pull(tx: &Transaction<'_>, incident: &str, at: &str) -> Result<(), TxError> {
+    tx.execute(
+        "UPDATE effect SET key = 'past:' || ?2 || ':' || key WHERE incident = ?1
+         AND kind IN ('open_pr', 'body', 'comment', 'label', 'ready', 'review', 'close') AND key NOT LIKE 'past:%'",
+        (incident, at),
+    )?;
+    Ok(())
 }
 
 fn effect_row(row: &Row<'_>) -> Result<EffectRow, TxError> {

@@ -48,6 +48,12 @@ pub enum StoreError {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&StoreError> for Fault {
+    fn from(error: &StoreError) -> Self {
         let message = error.to_string();
         match error {
             StoreError::Damaged { path, .. } => Self::new(Exit::CouldNot, message)
@@ -85,9 +91,11 @@ impl Store {
     /// restart from nothing, so it is refused.
     pub fn open(dir: &Path) -> Result<Self> {
         let path = dir.join("tick.db");
-        let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
         let log = dir.join("incidents.jsonl");
-        if !exists && std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0) {
+        // The log first: another process makes the database before it prints a log.
+        let printed = std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0);
+        let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
+        if !exists && printed {
             return Err(StoreError::Damaged {
                 path,
                 why: format!("it is missing although {} holds records", log.display()),
@@ -125,7 +133,7 @@ impl Store {
             });
         }
         if found < schema::VERSION {
-            schema::migrate(&self.conn, found).map_err(|error| self.fail(&error))?;
+            schema::migrate(&self.conn).map_err(|error| self.fail(&error))?;
         }
         Ok(())
     }
@@ -215,11 +223,25 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(Code::DiskFull) => unusable(path, "the disk is full"),
         Some(Code::ReadOnly) => unusable(path, "it is read-only"),
         Some(Code::DatabaseBusy | Code::DatabaseLocked) => unusable(path, "another process keeps it locked"),
-        Some(Code::CannotOpen | Code::SystemIoFailure | Code::PermissionDenied) => unusable(path, &error.to_string()),
+        Some(Code::CannotOpen | Code::SystemIoFailure | Code::PermissionDenied) => {
+            unusable(path, disk(path).unwrap_or(&error.to_string()))
+        }
         _ => StoreError::Row {
             what: path.display().to_string(),
             why: error.to_string(),
         },
+    }
+}
+
+/// SQLite's own words for these are "disk I/O error" and "unable to open".
+fn disk(path: &Path) -> Option<&'static str> {
+    let of = rustix::fs::statvfs(path.parent()?).ok()?;
+    if of.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+        Some("the disk is read-only")
+    } else if of.f_bavail == 0 {
+        Some("the disk is full")
+    } else {
+        None
     }
 }
 

@@ -7,8 +7,8 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::{
-    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, from_json, incidents,
-    ledger, parse_time, to_json,
+    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, effects, from_json,
+    incidents, ledger, parse_time, to_json,
 };
 use crate::model::incident::Attempt;
 
@@ -133,6 +133,7 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
             )?;
             restored.effects += 1;
         }
+        "pull-forgotten" => effects::forget_pull(tx, text(body, "incident"), &row.at)?,
         "flag" => {
             let name = text(body, "name");
             match body.get("value").and_then(Value::as_str) {

@@ -1,18 +1,27 @@
 //! Tables and migrations. Columns may grow; keys may not change, since a second store implements the same ones.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 pub(super) const VERSION: i64 = 1;
 
-/// Brings a database from schema `from` to [`VERSION`], one committed step at a time.
-pub(super) fn migrate(conn: &Connection, from: i64) -> rusqlite::Result<()> {
-    for (index, step) in STEPS.iter().enumerate().skip(usize::try_from(from).unwrap_or(0)) {
-        conn.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {step} PRAGMA user_version = {}; COMMIT;",
-            index + 1
-        ))?;
+/// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
+/// several processes may open a new home at once.
+pub(super) fn migrate(conn: &Connection) -> rusqlite::Result<()> {
+    migrate_to(conn, VERSION)
+}
+
+pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()> {
+    loop {
+        let tx = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+        let done: i64 = tx.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let step = usize::try_from(done).ok().and_then(|done| STEPS.get(done));
+        let Some(step) = step.filter(|_| done < version) else {
+            return Ok(());
+        };
+        tx.execute_batch(step)?;
+        tx.pragma_update(None, "user_version", done + 1)?;
+        tx.commit()?;
     }
-    Ok(())
 }
 
 const STEPS: [&str; 1] = [V1];

@@ -4,15 +4,27 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod blind;
+#[cfg(test)]
+mod collect;
+#[cfg(test)]
 mod config_cli;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
 mod mail_server;
+#[cfg(test)]
+mod merges;
 #[cfg(test)]
 mod papers;
 #[cfg(test)]
 mod spine;
+#[cfg(test)]
+mod state;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Stage {
         assert_cmd::Command::cargo_bin("tick")
             .unwrap()
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("PATH", tick::adapters::process::own_path())
             .env("HOME", self.world.root())
             .arg("--home")
             .arg(&self.home)
@@ -73,7 +73,7 @@ fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
         if world.mail().dir().read_dir().unwrap().next().is_some() {
             break;
         }
-        // The forge is held only for the length of this statement: whoever waits for CI asks it.
+        // A statement of its own: the world cannot answer while its model is locked here.
         let head = world.forge().pulls.last().map(|p| p.head_sha.clone());
         if let Some(head) = head {
             world.wait_for_ci(&head).unwrap();

@@ -84,6 +84,7 @@ impl GitHub {
             mergeable_state: raw.mergeable_state.clone().unwrap_or_else(|| "unknown".to_owned()),
             merge_sha,
             closed_by: raw.merged_by.as_ref().map(|u| self.edge.line(&u.login)),
+            author: self.edge.line(&wire::login(raw.user.as_ref())),
             reviews: Vec::new(),
             requested_reviewers: people.chain(teams).map(|name| self.edge.line(name)).collect(),
         })

@@ -73,6 +73,7 @@ pub(super) struct Pull {
     pub(super) merged: Option<bool>,
     pub(super) merged_at: Option<DateTime<Utc>>,
     pub(super) merged_by: Option<User>,
+    pub(super) user: Option<User>,
     pub(super) merge_commit_sha: Option<String>,
     pub(super) requested_reviewers: Option<Vec<User>>,
     pub(super) requested_teams: Option<Vec<Team>>,

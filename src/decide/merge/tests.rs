@@ -85,6 +85,7 @@ fn good() -> Case {
             mergeable_state: "blocked".to_owned(),
             merge_sha: None,
             closed_by: None,
+            author: "tick-bot".to_owned(),
             reviews: Vec::new(),
             requested_reviewers: Vec::new(),
         },

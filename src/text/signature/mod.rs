@@ -233,9 +233,10 @@ mod tests {
     #[test]
     fn a_long_log_is_what_went_wrong_in_it() {
         let log = |steps: u8| {
-            let steps: String = (0..steps)
+            let steps: Vec<String> = (0..steps)
                 .map(|n| format!("step {} done\n", char::from(b'a' + n)))
                 .collect();
+            let steps = steps.concat();
             signature(&[&steps, "Error: no such table: carts"].concat()).signature
         };
         assert_eq!(log(14), log(20));

@@ -1,8 +1,6 @@
 //! Agents as real processes: scripts that keep or break the `command` contract, and the real Claude CLI against a
 //! scripted model service.
 
-#![expect(clippy::unwrap_used, reason = "all of this file is a test")]
-
 use std::{
     collections::BTreeMap,
     os::unix::fs::PermissionsExt as _,

@@ -1,8 +1,6 @@
 //! Edited gates through the real binary: a program that misbehaves is a gate fault within its deadline, never a
 //! quiet gate, and it learns nothing about the process that started it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::{fs, path::Path, time::Duration};
 
 use assert_cmd::Command;

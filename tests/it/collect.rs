@@ -1,7 +1,5 @@
 //! `tick collect` through the real binary.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
-
 use std::{
     fs,
     io::{Read, Write},

@@ -1,0 +1,642 @@
+//! A fake of the outside over facts in memory: `observe` reads it, `perform` changes facts and it. It decides nothing,
+//! and replaces exactly these two: the seed of a simulator.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::{
+    decide::{
+        facts::{
+            AttemptFacts, Cause, ClassRecord, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen,
+            Spend, Status, Watch, keys,
+        },
+        merge::Restores,
+        next::{self, Action, Next},
+    },
+    model::{
+        AttemptId, IncidentId, Mode, PullNumber, Sha, Signature, Slot,
+        checks::{Check, CheckState, Checks},
+        evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade, Witness},
+        incident::{Attempt, AttemptOutcome, FailureType, Incident, IncidentOutcome, Triage, TriageVerdict},
+        pull::{CommitInfo, Pull, PullState, Review, ReviewState, Rules, StopSigns},
+        signal::{Severity, SignalKind},
+    },
+};
+
+pub(super) fn at(minutes: i64) -> DateTime<Utc> {
+    let start = DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z").unwrap();
+    start.to_utc() + TimeDelta::minutes(minutes)
+}
+
+pub(super) fn sha(n: u32) -> Sha {
+    Sha::parse(&format!("{n:07x}{n:033x}")).unwrap()
+}
+
+/// What an attempt turns out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Made {
+    Good,
+    WeakTest,
+    NotRed,
+    Sensitive,
+    Unproven,
+    Rejected,
+    Revise,
+    CannotFix,
+    Nothing,
+    Overload,
+    /// The auditor gives no usable answer.
+    NoAudit,
+}
+
+/// How an incident came to rest.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rest {
+    Waits(String),
+    Done(IncidentOutcome),
+}
+
+pub(super) struct Fake {
+    pub(super) facts: Facts,
+    pub(super) policy: Policy,
+    pub(super) now: DateTime<Utc>,
+    pub(super) made: VecDeque<Made>,
+    pub(super) stop: StopSigns,
+    pub(super) base: Sha,
+    pub(super) pull: Option<Pull>,
+    pub(super) revert: Option<Pull>,
+    pub(super) rules: Rules,
+    pub(super) ci: CheckState,
+    /// Landed tree, and parent; none: as asked for.
+    pub(super) landed: Option<(Sha, Sha)>,
+    pub(super) commit_missing: bool,
+    pub(super) landed_tests: bool,
+    pub(super) restores: Restores,
+    pub(super) deploys: bool,
+    /// Events of the cause since the merge serves.
+    pub(super) seen: u64,
+    pub(super) probe_down: u32,
+    pub(super) conflicts: bool,
+    pub(super) unreadable: bool,
+    /// Names of the actions, in order.
+    pub(super) trace: Vec<String>,
+    pub(super) mails: Vec<Status>,
+    next_sha: u32,
+}
+
+pub(super) fn review(who: &str, may_write: bool, state: ReviewState, commit: &Sha) -> Review {
+    Review {
+        author: who.to_owned(),
+        state,
+        commit: Some(commit.clone()),
+        body: String::new(),
+        submitted_at: None,
+        author_may_write: may_write,
+    }
+}
+
+pub(super) fn name_of(action: &Action) -> String {
+    let text = format!("{action:?}");
+    text.split([' ', '(', '{']).next().unwrap().to_owned()
+}
+
+fn triage(verdict: TriageVerdict) -> Triage {
+    Triage {
+        signature: Signature::parse("7f3a91c07f3a91c0").unwrap(),
+        verdict,
+        failure_type: FailureType::Runtime,
+        repo: Slot::parse("shop").unwrap(),
+        root_cause: String::new(),
+        suspected_files: Vec::new(),
+        confidence: 0.9,
+        same_as: None,
+    }
+}
+
+impl Fake {
+    /// An incident that was just opened.
+    pub(super) fn new(made: &[Made]) -> Self {
+        let id = IncidentId::new(&Signature::parse("7f3a91c07f3a91c0").unwrap(), 1);
+        Self {
+            facts: facts(id),
+            policy: policy(),
+            now: at(0),
+            made: made.iter().copied().collect(),
+            stop: StopSigns::None,
+            base: sha(1),
+            pull: None,
+            revert: None,
+            rules: Rules {
+                squash_allowed: true,
+                ..Rules::default()
+            },
+            ci: CheckState::Success,
+            landed: None,
+            commit_missing: false,
+            landed_tests: true,
+            restores: Restores::SameTree,
+            deploys: true,
+            seen: 0,
+            probe_down: 0,
+            conflicts: false,
+            unreadable: false,
+            trace: Vec::new(),
+            mails: Vec::new(),
+            next_sha: 100,
+        }
+    }
+
+    /// The same, with triage's word that it is a bug.
+    pub(super) fn bug(made: &[Made]) -> Self {
+        let mut fake = Self::new(made);
+        fake.triaged(TriageVerdict::Bug);
+        fake
+    }
+
+    pub(super) fn triaged(&mut self, verdict: TriageVerdict) {
+        self.facts.triage = Some(triage(verdict));
+    }
+
+    /// One turn: facts, the reads that they want, the one next thing.
+    pub(super) fn turn(&mut self) -> (Need, Seen, Next) {
+        self.facts.source_ok_at = Some(self.now);
+        if let Some(merge) = &self.facts.merge {
+            self.facts.cause.release = self.deploys.then(|| merge.sha.clone());
+            self.facts.watch = merge.live_at.map(|_| Watch {
+                rate_before: 40.0,
+                seen: self.seen,
+                requests: None,
+                looked_until: self.now,
+                others: Vec::new(),
+                probe_down_samples: self.probe_down,
+            });
+        }
+        let need = next::need(&self.facts, &self.policy);
+        let seen = self.observe(need);
+        let next = next::next(&self.facts, &seen, &self.policy, self.now);
+        (need, seen, next)
+    }
+
+    /// Acts until it waits or is done. `each` sees every turn before it is acted on.
+    pub(super) fn rest_with(&mut self, each: &mut dyn FnMut(&Self, Need, &Seen, &Next)) -> Rest {
+        for _ in 0..200 {
+            let (need, seen, next) = self.turn();
+            each(self, need, &seen, &next);
+            match next {
+                Next::Act(action) => {
+                    self.trace.push(name_of(&action));
+                    self.perform(&action);
+                }
+                Next::Wait { until, why } => {
+                    assert!(until > self.now, "a wait that is over already: {why}");
+                    return Rest::Waits(why);
+                }
+                Next::Done { outcome } => return Rest::Done(outcome),
+            }
+        }
+        panic!("no rest in 200 turns: {:?}", self.trace);
+    }
+
+    pub(super) fn rest(&mut self) -> Rest {
+        self.rest_with(&mut |_, _, _, _| {})
+    }
+
+    /// Rests, lets a quarter of an hour pass, and again, until it is done.
+    pub(super) fn until_done(&mut self) -> IncidentOutcome {
+        for _ in 0..40 {
+            match self.rest() {
+                Rest::Done(outcome) => return outcome,
+                Rest::Waits(_) => self.now += TimeDelta::minutes(15),
+            }
+        }
+        panic!("not done after ten hours: {:?}", self.trace);
+    }
+
+    pub(super) fn waits_for(&mut self, word: &str) {
+        match self.rest() {
+            Rest::Waits(why) => assert!(why.contains(word), "{why:?} does not say {word:?}"),
+            Rest::Done(outcome) => panic!("done ({outcome:?}) where it should wait for {word}: {:?}", self.trace),
+        }
+        self.now += TimeDelta::minutes(15);
+    }
+
+    fn sha(&mut self) -> Sha {
+        self.next_sha += 1;
+        sha(self.next_sha)
+    }
+
+    pub(super) fn head(&self) -> Sha {
+        self.facts.pushed.as_ref().unwrap().head.clone()
+    }
+
+    fn observe(&self, need: Need) -> Seen {
+        let merge = self.facts.merge.as_ref();
+        let checked = match &self.facts.revert {
+            Some(revert) => revert.pushed.and(revert.head.clone()),
+            None => self.facts.pushed.as_ref().map(|p| p.head.clone()),
+        };
+        let landed = merge
+            .filter(|_| need.landed && !self.commit_missing)
+            .map(|merge| CommitInfo {
+                sha: merge.sha.clone(),
+                tree: sha(0),
+                parents: vec![sha(0)],
+                message: String::new(),
+            });
+        Seen {
+            stop: need.stop.then(|| self.stop.clone()),
+            rules: need.rules.then(|| self.rules.clone()),
+            base: need.base.then(|| self.base.clone()),
+            pull: self.pull.clone().filter(|_| need.pull && self.facts.pull.is_some()),
+            checks: checked.filter(|_| need.checks).map(|head| Checks {
+                head,
+                checks: vec![Check {
+                    name: "test".to_owned(),
+                    app_id: None,
+                    state: self.ci,
+                    started_at: Some(self.now + TimeDelta::seconds(1)),
+                    url: None,
+                }],
+                incomplete: None,
+            }),
+            landed_missing: need.landed && self.commit_missing,
+            landed,
+            revert_pull: self.revert.clone().filter(|_| need.revert_pull),
+            base_branch: (need != Need::default()).then(|| "main".to_owned()),
+            threads: None,
+            unreadable: (self.unreadable && need != Need::default())
+                .then(|| "the forge".to_owned())
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    fn newest(&mut self) -> &mut AttemptFacts {
+        self.facts.attempts.last_mut().unwrap()
+    }
+
+    fn perform(&mut self, action: &Action) {
+        let (now, id) = (self.now, self.facts.incident.id.clone());
+        match action {
+            Action::Attempt { n, base, .. } => self.attempt(*n, base),
+            Action::Guards { .. } => {
+                let verdict = if self.made[0] == Made::WeakTest {
+                    GuardVerdict::Reject
+                } else if self.made[0] == Made::Sensitive {
+                    GuardVerdict::NeedsHuman
+                } else {
+                    GuardVerdict::Accept
+                };
+                self.newest().guards = Some(guards(verdict));
+                if verdict == GuardVerdict::Reject {
+                    let n = self.facts.attempts.len();
+                    self.newest().attempt.failure_sig = Some(format!("{n}-{n}"));
+                }
+            }
+            Action::Prove { head, .. } => {
+                let grade = if self.made[0] == Made::NotRed {
+                    ProofGrade::NotRed("the new test passes on the base".to_owned())
+                } else if self.made[0] == Made::Unproven {
+                    ProofGrade::Unproven("the runner is not known".to_owned())
+                } else {
+                    ProofGrade::Proven
+                };
+                let base = self.newest().attempt.base.clone();
+                self.newest().proof = Some(proof(base, head.clone(), grade));
+            }
+            Action::Push { head, .. } => {
+                self.facts
+                    .pushed_before
+                    .extend(self.facts.pushed.take().map(|p| p.head));
+                self.facts.pushed = Some(Pushed {
+                    head: head.clone(),
+                    at: now,
+                });
+                if let Some(pull) = &mut self.pull {
+                    pull.head_sha = head.clone();
+                }
+            }
+            Action::OpenPull { head, draft, .. } => {
+                self.facts.pull = Some(OurPull {
+                    number: PullNumber(31),
+                    url: String::new(),
+                    draft: *draft,
+                });
+                self.pull = Some(pull(31, head.clone(), *draft));
+            }
+            Action::Audit { head, .. } => {
+                if self.made[0] == Made::NoAudit {
+                    return self.newest().audit_failures += 1;
+                }
+                let verdict = if self.made[0] == Made::Rejected {
+                    AuditVerdict::Reject
+                } else if self.made[0] == Made::Revise {
+                    AuditVerdict::Revise
+                } else {
+                    AuditVerdict::Approve
+                };
+                self.newest().audit = Some(audit(verdict, head.clone()));
+            }
+            Action::Body { slot, .. } => drop(self.facts.done.insert(keys::body(&id, slot))),
+            Action::Label { label } => {
+                self.facts.done.insert(keys::label(&id, label));
+                self.pull.as_mut().unwrap().labels.push(label.clone());
+            }
+            Action::RequestReview => drop(self.facts.done.insert(keys::review(&id))),
+            Action::Ready => {
+                self.facts.done.insert(keys::ready(&id));
+                self.pull.as_mut().unwrap().draft = false;
+            }
+            Action::Rebase { onto, .. } => self.rebase(onto),
+            Action::CiFailed { checks, .. } => self.newest().ci_failed = Some(checks.clone()),
+            Action::Merge(proof) => {
+                let landed = self.sha();
+                self.merged(landed, proof.head().clone(), None);
+                self.facts.merge.as_mut().unwrap().landed = None;
+            }
+            Action::Adopt { sha, by } => {
+                let head = self.pull.as_ref().unwrap().head_sha.clone();
+                self.merged(sha.clone(), head, Some(by.clone().unwrap_or_default()));
+            }
+            Action::Landed { .. } => {
+                let (tree, base) = (sha(900), self.facts.current().unwrap().attempt.base.clone());
+                let (is, parent) = self.landed.clone().unwrap_or((tree.clone(), base.clone()));
+                self.merge_facts().landed = Some(Landed {
+                    tree: is,
+                    parent,
+                    expected_tree: tree,
+                    tested_base: base,
+                });
+            }
+            Action::TestLanded { .. } => self.merge_facts().landed_tests = Some(self.landed_tests),
+            Action::Freeze { why } => self.facts.frozen = Some(why.clone()),
+            Action::Live { .. } => self.merge_facts().live_at = Some(now),
+            Action::Observed { verdict, .. } => self.merge_facts().observed = Some(verdict.clone()),
+            Action::Note { .. }
+            | Action::MakeRevert { .. }
+            | Action::PushRevert { .. }
+            | Action::OpenRevert { .. }
+            | Action::MergeRevert(_) => self.take_back(action),
+            Action::DropAutonomy { .. } => {
+                self.facts.done.insert(format!("autonomy:{id}"));
+                self.policy.rung = Mode::MonitorOnly;
+            }
+            Action::Comment { slot, .. } => drop(self.facts.done.insert(keys::comment(&id, slot))),
+            Action::ClosePull { .. } => {
+                self.facts.done.insert(keys::close_pull(&id));
+                self.pull.as_mut().unwrap().state = PullState::Closed;
+            }
+            Action::Settle { .. } => panic!("nothing is begun and not recorded here"),
+            Action::Tell { status, .. } => {
+                assert!(self.facts.told.insert(*status), "{status:?} is told twice");
+                self.mails.push(*status);
+            }
+        }
+    }
+
+    fn merge_facts(&mut self) -> &mut OurMerge {
+        self.facts.merge.as_mut().unwrap()
+    }
+
+    fn merged(&mut self, sha: Sha, head: Sha, by: Option<String>) {
+        self.base = sha.clone();
+        self.pull.as_mut().unwrap().state = PullState::Merged;
+        self.facts.merge = Some(OurMerge {
+            sha,
+            head,
+            at: self.now,
+            by,
+            landed: None,
+            landed_tests: None,
+            live_at: None,
+            observed: None,
+        });
+    }
+
+    fn attempt(&mut self, n: u32, base: &Sha) {
+        if n > 1 {
+            self.made.pop_front();
+        }
+        let made = *self.made.front().expect("the story foresees this attempt");
+        let outcome = if made == Made::CannotFix {
+            AttemptOutcome::CannotFix("it is a riddle".to_owned())
+        } else if made == Made::Nothing {
+            AttemptOutcome::NoChange
+        } else if made == Made::Overload {
+            AttemptOutcome::Infrastructure("overload".to_owned())
+        } else {
+            AttemptOutcome::Committed
+        };
+        let head = (outcome == AttemptOutcome::Committed).then(|| self.sha());
+        let mut attempt = AttemptFacts::of(Attempt {
+            id: AttemptId::new(self.facts.id(), n),
+            n,
+            base: base.clone(),
+            head,
+            patch_id: None,
+            started: self.now,
+            ended: Some(self.now),
+            charged: made != Made::Overload,
+            outcome: Some(outcome),
+            failure_sig: None,
+            agent: "recording".to_owned(),
+            said: String::new(),
+        });
+        attempt.tree = Some(sha(900));
+        self.facts.attempts.push(attempt);
+        self.facts.last_attempt = n;
+        self.facts.attempts_this_run += 1;
+    }
+
+    fn rebase(&mut self, onto: &Sha) {
+        if self.conflicts {
+            self.newest().attempt.outcome = Some(AttemptOutcome::Failed("conflict".to_owned()));
+            return;
+        }
+        let head = self.sha();
+        let attempt = self.newest();
+        attempt.attempt.base = onto.clone();
+        attempt.attempt.head = Some(head.clone());
+        attempt.rebases += 1;
+        attempt.guards = None;
+        attempt.proof = None;
+        attempt.audit = Some(audit(AuditVerdict::Approve, head));
+    }
+
+    fn take_back(&mut self, action: &Action) {
+        let head = self.sha();
+        if let Action::Note { why } = action {
+            self.facts.revert = Some(OurRevert {
+                why: why.clone(),
+                note: true,
+                head: None,
+                base: None,
+                tree: None,
+                restores: Restores::No,
+                pushed: None,
+                pull: None,
+                merged: None,
+            });
+            return;
+        }
+        let key = format!("revert-tried:{}", self.facts.id());
+        let revert = self.facts.revert.as_mut().unwrap();
+        if let Action::MakeRevert { .. } = action {
+            self.facts.done.insert(key);
+            if !self.conflicts {
+                revert.head = Some(head);
+                revert.base = Some(self.base.clone());
+                revert.tree = Some(sha(901));
+                revert.restores = self.restores;
+            }
+        } else if let Action::PushRevert { .. } = action {
+            revert.pushed = Some(self.now);
+        } else if let Action::OpenRevert { head } = action {
+            revert.pull = Some(PullNumber(32));
+            self.revert = Some(pull(32, head.clone(), false));
+        } else if let Action::MergeRevert(proof) = action {
+            revert.merged = Some(proof.head().clone());
+        }
+    }
+}
+
+fn facts(id: IncidentId) -> Facts {
+    Facts {
+        cause: Cause {
+            signature: id.signature(),
+            title: "ZeroDivisionError: division by zero".to_owned(),
+            label: "bug".to_owned(),
+            kind: SignalKind::Exception,
+            severity: Severity::Error,
+            culprit: None,
+            first_seen: at(-60),
+            last_seen: at(-1),
+            count: 60,
+            release: None,
+            ignored_until: None,
+        },
+        incident: Incident {
+            id,
+            repo: Slot::parse("shop").unwrap(),
+            opened_at: at(0),
+            due_at: Some(at(0)),
+            closed_at: None,
+            outcome: None,
+        },
+        triage: None,
+        triage_failures: 0,
+        last_attempt: 0,
+        attempts: Vec::new(),
+        pushed: None,
+        pushed_before: BTreeSet::new(),
+        pull: None,
+        merge: None,
+        revert: None,
+        told: BTreeSet::new(),
+        done: BTreeSet::new(),
+        begun: BTreeSet::new(),
+        approved: None,
+        paused: None,
+        frozen: None,
+        spent_usd: Spend::default(),
+        record: ClassRecord::default(),
+        other_open_pulls: 0,
+        attempts_this_run: 0,
+        source_ok_at: None,
+        watch: None,
+        elsewhere: None,
+    }
+}
+
+fn policy() -> Policy {
+    Policy {
+        rung: Mode::Active,
+        missing: Vec::new(),
+        usd_per_incident: 5.0,
+        usd_per_day: 20.0,
+        usd_per_month: 200.0,
+        usd_per_run: 1.0,
+        agent_runs_per_day: 50,
+        retries_per_run: 10,
+        open_pulls_per_repo: 2,
+        rollback_own: true,
+        observe_min: TimeDelta::minutes(30),
+        may_skip: Vec::new(),
+        nonblocking: None,
+        release_known: true,
+    }
+}
+
+fn pull(number: u64, head: Sha, draft: bool) -> Pull {
+    Pull {
+        number: PullNumber(number),
+        node_id: String::new(),
+        url: String::new(),
+        state: PullState::Open,
+        draft,
+        title: String::new(),
+        body: String::new(),
+        head_ref: String::new(),
+        head_sha: head,
+        base_ref: "main".to_owned(),
+        labels: Vec::new(),
+        mergeable_state: "clean".to_owned(),
+        merge_sha: None,
+        closed_by: None,
+        author: "tick-bot".to_owned(),
+        reviews: Vec::new(),
+        requested_reviewers: Vec::new(),
+    }
+}
+
+fn guards(verdict: GuardVerdict) -> GuardReport {
+    let finding = Finding {
+        rule: "a-rule".to_owned(),
+        verdict,
+        path: "shop/discount.py".to_owned(),
+        line: None,
+        was: String::new(),
+        is: String::new(),
+        why: "a finding".to_owned(),
+    };
+    GuardReport {
+        verdict,
+        findings: if verdict == GuardVerdict::Accept {
+            Vec::new()
+        } else {
+            vec![finding]
+        },
+        paths: vec!["shop/discount.py".to_owned()],
+        added: 2,
+        removed: 1,
+    }
+}
+
+fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
+    Proof {
+        base,
+        head,
+        grade,
+        witness: Witness::B,
+        witness_ids: Vec::new(),
+        red: String::new(),
+        green_runs: 2,
+        base_counts: Counts::default(),
+        head_counts: Counts::default(),
+        commands: Vec::new(),
+        not_proven: Vec::new(),
+        sandbox: "sandboxed".to_owned(),
+        digest: String::new(),
+    }
+}
+
+fn audit(verdict: AuditVerdict, head: Sha) -> Audit {
+    Audit {
+        verdict,
+        head,
+        agent: "recording".to_owned(),
+        reasons: vec!["because".to_owned()],
+        sandbox: "sandboxed".to_owned(),
+    }
+}

@@ -1,0 +1,139 @@
+//! Facts that the tables of this folder start from: one proven attempt with an open pull request.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::facts::{AttemptFacts, Cause, ClassRecord, Facts, OurPull, Policy, Pushed, Spend};
+use crate::model::{
+    AttemptId, IncidentId, Mode, PullNumber, Sha, Signature, Slot,
+    incident::{Attempt, AttemptOutcome, Incident},
+    pull::{Pull, PullState},
+    signal::{Severity, SignalKind},
+};
+
+pub(super) fn at(minutes: i64) -> DateTime<Utc> {
+    let start = DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z").unwrap();
+    start.to_utc() + TimeDelta::minutes(minutes)
+}
+
+/// A commit id of one repeated digit.
+pub(super) fn id(digit: char) -> Sha {
+    Sha::parse(&digit.to_string().repeat(40)).unwrap()
+}
+
+pub(super) fn incident_id() -> IncidentId {
+    IncidentId::new(&Signature::parse("7f3a91c07f3a91c0").unwrap(), 1)
+}
+
+/// Head `a` on base `b`.
+pub(super) fn facts_with_pull() -> Facts {
+    let id_of = incident_id();
+    let attempt = Attempt {
+        id: AttemptId::new(&id_of, 1),
+        n: 1,
+        base: id('b'),
+        head: Some(id('a')),
+        patch_id: None,
+        started: at(-20),
+        ended: Some(at(-10)),
+        outcome: Some(AttemptOutcome::Committed),
+        failure_sig: None,
+        charged: true,
+        agent: "recording".to_owned(),
+        said: String::new(),
+    };
+    Facts {
+        incident: Incident {
+            id: id_of.clone(),
+            repo: Slot::parse("api").unwrap(),
+            opened_at: at(-30),
+            due_at: Some(at(0)),
+            closed_at: None,
+            outcome: None,
+        },
+        cause: Cause {
+            signature: id_of.signature(),
+            title: "ZeroDivisionError".to_owned(),
+            label: "bug".to_owned(),
+            kind: SignalKind::Exception,
+            severity: Severity::Error,
+            culprit: None,
+            first_seen: at(-60),
+            last_seen: at(-1),
+            count: 60,
+            release: None,
+            ignored_until: None,
+        },
+        triage: None,
+        triage_failures: 0,
+        last_attempt: 1,
+        attempts: vec![AttemptFacts::of(attempt)],
+        pushed: Some(Pushed {
+            head: id('a'),
+            at: at(-9),
+        }),
+        pushed_before: BTreeSet::new(),
+        pull: Some(OurPull {
+            number: PullNumber(1),
+            url: String::new(),
+            draft: false,
+        }),
+        merge: None,
+        revert: None,
+        told: BTreeSet::new(),
+        done: BTreeSet::new(),
+        begun: BTreeSet::new(),
+        approved: None,
+        paused: None,
+        frozen: None,
+        spent_usd: Spend::default(),
+        record: ClassRecord::default(),
+        other_open_pulls: 0,
+        attempts_this_run: 0,
+        source_ok_at: None,
+        watch: None,
+        elsewhere: None,
+    }
+}
+
+pub(super) fn open_pull() -> Pull {
+    Pull {
+        number: PullNumber(1),
+        node_id: String::new(),
+        url: String::new(),
+        state: PullState::Open,
+        draft: false,
+        title: String::new(),
+        body: String::new(),
+        head_ref: incident_id().branch(),
+        head_sha: id('a'),
+        base_ref: "main".to_owned(),
+        labels: Vec::new(),
+        mergeable_state: "clean".to_owned(),
+        merge_sha: None,
+        closed_by: None,
+        author: "tick-bot".to_owned(),
+        reviews: Vec::new(),
+        requested_reviewers: Vec::new(),
+    }
+}
+
+pub(super) fn policy() -> Policy {
+    Policy {
+        rung: Mode::Active,
+        missing: Vec::new(),
+        usd_per_incident: 5.0,
+        usd_per_day: 20.0,
+        usd_per_month: 200.0,
+        usd_per_run: 1.0,
+        agent_runs_per_day: 50,
+        retries_per_run: 2,
+        open_pulls_per_repo: 2,
+        rollback_own: true,
+        observe_min: TimeDelta::minutes(30),
+        may_skip: Vec::new(),
+        nonblocking: None,
+        release_known: true,
+    }
+}

@@ -1,0 +1,150 @@
+//! What a person does outranks what tick wanted: close, merge, push, pause, retry.
+
+use std::time::Duration;
+
+use tick::{adapters::clock::instant, demo::Act};
+
+use super::prepared::{Prepared, Wants};
+
+fn incident(prepared: &Prepared) -> String {
+    let ids = prepared.ask("SELECT id FROM incident WHERE repo = ?1", "shop");
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    ids[0].clone()
+}
+
+#[test]
+fn a_closed_pull_is_a_no_until_retry() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    prepared.world().act(Act::ClosePull {
+        login: "ada".to_owned(),
+    });
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    let subjects = prepared.subjects();
+    assert_eq!(subjects.len(), 1, "{subjects:?}");
+    for _ in 0..3 {
+        prepared.stage.step(15);
+        prepared.events(60, 5);
+        let run = prepared.tick();
+        assert_eq!(run.code, Some(0), "{}", run.text);
+        assert_eq!(run.report["models_called"], 0);
+    }
+    assert_eq!(prepared.pulls_of_ours(), 1);
+    assert!(prepared.subjects().is_empty());
+    let id = incident(&prepared);
+    let said = prepared.run(&["retry", &id]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    let run = prepared.repair();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    assert_eq!(prepared.pulls_of_ours(), 2, "{}", run.text);
+    assert!(prepared.merged_by_us().is_some(), "{}", run.text);
+    prepared.finish();
+}
+
+#[test]
+fn a_persons_merge_of_a_draft_is_adopted_and_observed() {
+    let prepared = Prepared::start(&Wants {
+        mode: "monitor-only",
+        ..Wants::default()
+    });
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    assert_eq!(prepared.pulls_of_ours(), 1, "{}", run.text);
+    assert!(prepared.pull().draft);
+    assert_eq!(prepared.subjects().len(), 1, "the draft is ready");
+    prepared.world().act(Act::MergePull {
+        login: "ada".to_owned(),
+    });
+    prepared.world().wait_deployed().unwrap();
+    for _ in 0..6 {
+        prepared.stage.step(15);
+        let run = prepared.tick();
+        assert_eq!(run.code, Some(0), "{}", run.text);
+    }
+    assert_eq!(
+        prepared
+            .ask("SELECT verdict FROM evidence WHERE kind = ?1", "adopted")
+            .len(),
+        1
+    );
+    let outcome = prepared.ask("SELECT outcome FROM incident WHERE repo = ?1", "shop");
+    assert!(outcome[0].contains("resolved"), "{outcome:?}");
+    let subjects = prepared.subjects();
+    assert_eq!(subjects.len(), 1, "{subjects:?}");
+    assert_eq!(prepared.pulls_of_ours(), 1);
+    prepared.finish();
+}
+
+#[test]
+fn a_persons_push_makes_the_branch_theirs_until_keep_branch() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    prepared.world().act(Act::MoveHead);
+    let theirs = prepared.pull().head_sha;
+    for code in [1, 0] {
+        let run = prepared.repair();
+        assert_eq!(run.code, Some(code), "{}", run.text);
+        run.waits_for("the branch is theirs");
+        prepared.stage.step(20);
+    }
+    assert_eq!(prepared.subjects().len(), 1);
+    assert_eq!(prepared.pull().head_sha, theirs, "never pushed to again");
+    let said = prepared.run(&["retry", &incident(&prepared), "--keep-branch"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    let run = prepared.repair();
+    prepared.merged_by_us().unwrap_or_else(|| panic!("{}", run.text));
+    assert_eq!(prepared.pull().head_sha, theirs);
+    prepared.assert_evidence(&theirs, &run.text);
+    prepared.finish();
+}
+
+#[test]
+fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
+    let prepared = Prepared::start(&Wants {
+        script: |script| {
+            let steps = script.roles.get_mut("fix").unwrap();
+            let hangs = tick::demo::agent::Step {
+                hang: true,
+                ..tick::demo::agent::Step::default()
+            };
+            steps.insert(0, hangs);
+        },
+        ..Wants::default()
+    });
+    let fixing = || {
+        let calls = prepared.world().town().records.all();
+        calls.iter().any(|c| c["role"] == "fix")
+    };
+    // Another repo's pause is nothing to this one.
+    let said = prepared.run(&["pause", "elsewhere", "--why", "not this one"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    std::thread::scope(|scope| {
+        let tick = scope.spawn(|| prepared.tick());
+        let started = instant();
+        while !fixing() {
+            assert!(!tick.is_finished(), "it ended before the agent ran");
+            assert!(started.elapsed() < Duration::from_mins(2), "no agent after two minutes");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let said = prepared.run(&["pause", "--why", "lunch"]);
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        let paused = instant();
+        let run = tick.join().unwrap();
+        assert!(paused.elapsed() < Duration::from_secs(20), "{:?}", paused.elapsed());
+        assert_eq!(run.code, Some(0), "{}", run.text);
+        run.waits_for("tick pause");
+    });
+    let attempts = prepared.ask("SELECT outcome || charged FROM attempt WHERE incident LIKE ?1", "%");
+    assert_eq!(attempts.len(), 1);
+    assert!(
+        attempts[0].contains("interrupted") && attempts[0].ends_with('0'),
+        "{attempts:?}"
+    );
+    prepared.stage.step(15);
+    assert_eq!(prepared.pulls_of_ours(), 0);
+    let said = prepared.run(&["resume"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    assert!(prepared.merged_by_us().is_some(), "{}", run.text);
+    prepared.finish();
+}
