@@ -56,7 +56,7 @@ pub struct ApproveArgs {
 }
 
 pub fn pause(args: &PauseArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     answers::pause(&ctx, args.repo.as_deref(), &args.why)?;
     writeln!(
         out,
@@ -67,7 +67,7 @@ pub fn pause(args: &PauseArgs, global: &Global, config: Config, out: &mut dyn Wr
 }
 
 pub fn resume(args: &ResumeArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     answers::resume(&ctx, args.repo.as_deref())?;
     writeln!(
         out,
@@ -78,7 +78,7 @@ pub fn resume(args: &ResumeArgs, global: &Global, config: Config, out: &mut dyn 
 }
 
 pub fn retry(args: &RetryArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     let id = tick::find_incident(&ctx, &args.id)?;
     tick::runtime()?.block_on(answers::retry(&ctx, &id, args.keep_branch))?;
     writeln!(out, "{id} is open again; the next tick takes it up.")?;
@@ -86,7 +86,7 @@ pub fn retry(args: &RetryArgs, global: &Global, config: Config, out: &mut dyn Wr
 }
 
 pub fn ignore(args: &IgnoreArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     let id = tick::find_incident(&ctx, &args.id)?;
     let until = until(&ctx, &args.time)?;
     answers::ignore(&ctx, &id.signature(), until, &args.why)?;
@@ -100,7 +100,7 @@ pub fn ignore(args: &IgnoreArgs, global: &Global, config: Config, out: &mut dyn 
 }
 
 pub fn approve(args: &ApproveArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     let id = tick::find_incident(&ctx, &args.id)?;
     let head = answers::approve(&ctx, &id)?;
     writeln!(

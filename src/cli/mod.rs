@@ -4,6 +4,7 @@ pub mod answers;
 pub mod bench_server;
 pub mod collect;
 pub mod config;
+pub mod demo;
 pub mod exec;
 pub mod fault;
 pub mod gate;
@@ -17,7 +18,7 @@ pub mod tick;
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     adapters::clock::Clock,
@@ -66,6 +67,8 @@ impl Global {
 enum Verb {
     /// Repair what is due, without a look
     Repair(tick::RepairArgs),
+    /// Rehearse the whole loop in a small world inside this machine
+    Demo(demo::DemoArgs),
     /// Say how each repo stands, what is open and who moves next
     Status,
     /// List causes that became incidents, newest first
@@ -113,9 +116,23 @@ enum Verb {
     Redact(redact::RedactArgs),
 }
 
+/// The command with its verbs in groups.
+fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = render::help::template(|verb| {
+        let about = command.find_subcommand(verb).and_then(clap::Command::get_about);
+        about.map(ToString::to_string).unwrap_or_default()
+    });
+    command.help_template(template)
+}
+
+fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches_from(args)?)
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
@@ -145,6 +162,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
+        Some(Verb::Demo(args)) => demo::run(args, &cli.global, out),
         Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
@@ -189,5 +207,32 @@ fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             Ok(Exit::Config)
         }
         Err(error) => Err(crate::exit::Fault::from(error).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_each_verb_stands_in_one_group() {
+        command().debug_assert();
+        let verbs: BTreeSet<String> = command()
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(|verb| verb.get_name().to_owned())
+            .collect();
+        let grouped: Vec<String> = render::help::GROUPS
+            .iter()
+            .flat_map(|(_, verbs)| verbs.iter().map(|verb| (*verb).to_owned()))
+            .collect();
+        assert_eq!(
+            grouped.len(),
+            grouped.iter().collect::<BTreeSet<_>>().len(),
+            "a verb stands twice"
+        );
+        assert_eq!(grouped.into_iter().collect::<BTreeSet<_>>(), verbs);
     }
 }

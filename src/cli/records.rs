@@ -35,19 +35,19 @@ pub enum LedgerVerb {
 }
 
 pub fn status(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     out.write_all(render::status::status(&views::status(&ctx)?).as_bytes())?;
     Ok(Exit::Ok)
 }
 
 pub fn incidents(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     out.write_all(render::incidents::incidents(&views::incidents(&ctx)?).as_bytes())?;
     Ok(Exit::Ok)
 }
 
 pub fn show(args: &ShowArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = tick::context(global, config, None)?;
+    let ctx = tick::looking(global, config)?;
     let id = tick::find_incident(&ctx, &args.id)?;
     out.write_all(render::incidents::show(&views::show(&ctx, &id)?).as_bytes())?;
     Ok(Exit::Ok)

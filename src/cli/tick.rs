@@ -38,6 +38,9 @@ pub struct TickArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print each event as a line of JSON as it happens, then the report as one more
+    #[arg(long, hide = true)]
+    pub events: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -55,6 +58,12 @@ pub fn run(args: &TickArgs, global: &Global, config: Config, out: &mut dyn Write
         return dry_run(global, config, out);
     }
     let scope = if args.observe { Scope::Observe } else { Scope::Whole };
+    if args.events {
+        let ctx = context(global, config, Some(Box::new(|event: &Event| stream(event))))?;
+        let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
+        stream(&*ctx.report());
+        return Ok(exit);
+    }
     let (ctx, lines) = open(global, config, args.json)?;
     let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
     tell(&ctx, exit, args.json, lines, out)?;
@@ -78,7 +87,7 @@ pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut 
 
 /// The first action of each due incident. Reads, and writes nothing.
 fn dry_run(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    let ctx = context(global, config, None)?;
+    let ctx = looking(global, config)?;
     let plans = runtime()?.block_on(advance::plan(&ctx))?;
     if plans.is_empty() {
         writeln!(out, "Nothing is due.")?;
@@ -127,22 +136,31 @@ fn open(global: &Global, config: Config, json: bool) -> anyhow::Result<(Ctx, boo
 }
 
 pub(super) fn context(global: &Global, config: Config, listener: Option<Listener>) -> anyhow::Result<Ctx> {
+    made(global, config, true).map(|ctx| ctx.with_listener(listener))
+}
+
+/// For verbs that are no tick: they have no run log, and use up no tick id.
+pub(super) fn looking(global: &Global, config: Config) -> anyhow::Result<Ctx> {
+    made(global, config, false)
+}
+
+fn made(global: &Global, config: Config, is_tick: bool) -> anyhow::Result<Ctx> {
     let clock = global.clock();
     let crash =
         CrashPoints::parse(&global.crash_at).map_err(|why| Fault::new(Exit::Usage, format!("--crash-at {why}")))?;
     let redactor = Redactor::new(config.secrets.values.values());
     config.home.prepare()?;
     let store = Store::open(&config.home.state).map_err(Fault::from)?;
-    let telemetry = crate::telemetry::start(
-        clock,
-        crate::telemetry::Stderr::choose(
-            std::io::stderr().is_terminal(),
-            &crate::config::env::Environment::of_process(),
-        ),
-    );
+    let env = crate::config::env::Environment::of_process();
+    let stderr = crate::telemetry::Stderr::choose(std::io::stderr().is_terminal(), &env);
+    let telemetry = crate::telemetry::start(clock, stderr);
     telemetry.redact_with(redactor.clone());
-    let id = begin(&store, &telemetry, &config.home.logs, clock.now())?;
-    Ok(Ctx::new(config, clock, redactor, id, store, crash).with_listener(listener))
+    let id = if is_tick {
+        begin(&store, &telemetry, &config.home.logs, clock.now())?
+    } else {
+        store.next_tick(clock.now()).map_err(Fault::from)?
+    };
+    Ok(Ctx::new(config, clock, redactor, id, store, crash))
 }
 
 /// A tick's id is its own from the moment its run log is made: of several processes that start at once, and after one
@@ -159,6 +177,14 @@ fn begin(store: &Store, telemetry: &Telemetry, logs: &Path, now: DateTime<Utc>) 
                 return Err(Fault::new(Exit::CouldNot, what).into());
             }
         }
+    }
+}
+
+/// One line of JSON, at once. A reader that went away is no reason to stop a repair.
+fn stream(what: &impl serde::Serialize) {
+    if let Ok(line) = serde_json::to_string(what) {
+        let mut out = std::io::stdout().lock();
+        let _closed = writeln!(out, "{line}").and_then(|()| out.flush());
     }
 }
 

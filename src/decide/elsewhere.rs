@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Slot of the comment that says why the pull request is closed.
-pub const SLOT: &str = "fixed-elsewhere";
+const SLOT: &str = "fixed-elsewhere";
 
 /// Shortest silence that counts.
 const SHORTEST: TimeDelta = TimeDelta::minutes(30);

@@ -5,7 +5,7 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -121,6 +121,44 @@ impl Children {
         Ok(line.trim().to_owned())
     }
 
+    /// Runs to the end and hands on each line of stdout as it comes. Gives back how it ended and what it said on stderr.
+    pub fn lines(
+        &self,
+        name: &str,
+        mut command: Command,
+        mut on_line: impl FnMut(&str),
+    ) -> Result<(ExitStatus, String)> {
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("start {name}"))?;
+        let stdout = child.stdout.take().context("stdout is piped")?;
+        let mut stderr = child.stderr.take().context("stderr is piped")?;
+        self.lock().push((name.to_owned(), child));
+        let said = thread::scope(|scope| {
+            let said = scope.spawn(move || {
+                let mut said = Vec::new();
+                let _cut = stderr.read_to_end(&mut said);
+                String::from_utf8_lossy(&said).into_owned()
+            });
+            for line in BufReader::new(stdout).lines() {
+                on_line(&line?);
+            }
+            said.join()
+                .map_err(|_| anyhow::anyhow!("the reader of stderr panicked"))
+        })
+        .with_context(|| format!("read what {name} prints"))?;
+        let mut running = self.lock();
+        let at = running.iter().position(|(n, _)| n == name);
+        let Some(at) = at else {
+            bail!("{name} was ended from outside");
+        };
+        let (_, mut child) = running.remove(at);
+        drop(running);
+        Ok((child.wait().with_context(|| format!("wait for {name}"))?, said))
+    }
+
     /// Ends one server by name.
     pub fn end(&self, name: &str) {
         let mut running = self.lock();
@@ -165,23 +203,41 @@ fn end(child: &mut Child) {
     let _reaped = child.wait();
 }
 
+/// Ends what still works inside `root`, a directory that nobody but the world uses.
+pub fn end_strays(root: &Path) {
+    for (id, _) in working_in(root) {
+        if let Some(pid) = Pid::from_raw(id) {
+            // Already gone is as good.
+            let _gone = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
 /// Processes that still work inside `root`: what somebody started there and nobody ended. Linux only; elsewhere empty.
 pub fn strays(root: &Path) -> Vec<String> {
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let own = std::process::id().to_string();
-    let mut found: Vec<String> = processes
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
-        .filter(|entry| *entry.file_name() != *own)
-        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(root)))
-        .map(|entry| {
-            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            format!("{} {}", entry.file_name().to_string_lossy(), line.trim())
-        })
+    let mut found: Vec<String> = working_in(root)
+        .into_iter()
+        .map(|(id, line)| format!("{id} {line}"))
         .collect();
     found.sort();
     found
+}
+
+/// Id and command line.
+fn working_in(root: &Path) -> Vec<(i32, String)> {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    processes
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+        .filter(|(id, _)| *id != own)
+        .filter(|(_, dir)| std::fs::read_link(dir.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root)))
+        .map(|(id, dir)| {
+            let line = std::fs::read(dir.join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            (id, line.trim().to_owned())
+        })
+        .collect()
 }

@@ -15,10 +15,12 @@ pub mod forge;
 mod ground;
 pub mod log;
 pub mod mailbox;
+pub mod own;
 pub mod schema;
 pub mod serve;
 mod setup;
 pub mod shop;
+pub mod story;
 #[cfg(test)]
 mod tests;
 pub mod town;

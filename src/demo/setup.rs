@@ -90,7 +90,7 @@ impl World {
             "github": { "api": self.forge_url(), "web": self.town().forge.web },
             "agents": { "triage": [agent], "fix": [agent], "audit": [agent], "unsandboxed": true, "define": { agent.clone(): definition } },
             "retry": { "attempts": 2, "seconds": 0 },
-            "notify": { "file": self.mail().dir(), "from": "tick <tick@shop.example>", "to": ["owner@shop.example"], "name": options.slot() },
+            "notify": { "file": self.mail().dir(), "from": "tick <tick@shop.example>", "to": ["owner@shop.example"], "name": options.owner },
         })
     }
 }

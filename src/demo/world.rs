@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     act::Act,
-    children::{Children, strays},
+    children::{Children, end_strays, strays},
     ci::{self, CiJob, Pace},
     client,
     clock::WorldClock,
@@ -125,7 +125,7 @@ impl WorldOptions {
         name.trim_matches('-').to_owned()
     }
 
-    pub(super) fn runs_app(&self) -> bool {
+    pub fn runs_app(&self) -> bool {
         self.app && self.repo.is_none()
     }
 }
@@ -214,6 +214,11 @@ impl World {
         &self.town.forge.api
     }
 
+    /// `owner/name`.
+    pub fn full_name(&self) -> String {
+        self.town.forge.full_name()
+    }
+
     pub fn git_url(&self) -> String {
         self.town.forge.clone_url()
     }
@@ -277,6 +282,12 @@ impl World {
         self.wait_deployed()
     }
 
+    /// Takes a signal that stands while the present commit is deployed; `Act::ShowSignal` begins it.
+    pub fn plant(&self, signal: &Value) -> Result<()> {
+        self.town.tracker.plant(signal, &self.town.main_head()?);
+        Ok(())
+    }
+
     /// Waits until the default branch's head serves.
     pub fn wait_deployed(&self) -> Result<()> {
         let head = self.town.main_head()?;
@@ -325,6 +336,26 @@ impl World {
         );
     }
 
+    /// For a program that is told to end while the story runs: every child is ended and the directory removed. The
+    /// world is of no use after that.
+    pub fn abandon(&self) {
+        self.town.children.close();
+        self.town.children.end_all();
+        end_strays(&self.town.root);
+        if !self.town.options.keep {
+            self.remove_root();
+        }
+    }
+
+    /// Somebody who was just ended may still have had a file in the making.
+    fn remove_root(&self) {
+        for _ in 0..3 {
+            if std::fs::remove_dir_all(&self.town.root).is_ok() {
+                return;
+            }
+        }
+    }
+
     fn stop(&mut self) {
         self.town.children.close();
         self.town.close_queues();
@@ -340,8 +371,7 @@ impl Drop for World {
     fn drop(&mut self) {
         self.stop();
         if !self.town.options.keep {
-            // A directory that cannot be removed is not worth a panic while a test may be failing already.
-            drop(std::fs::remove_dir_all(&self.town.root));
+            self.remove_root();
         }
     }
 }

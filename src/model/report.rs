@@ -64,7 +64,7 @@ impl Status {
 }
 
 /// One line of the story.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// Milliseconds since this process started.
     pub ms: u64,
@@ -75,7 +75,7 @@ pub struct Event {
     pub lines: Vec<String>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     pub events: Vec<Event>,
     /// Sources that could not be read, with their cause.
@@ -95,7 +95,7 @@ pub struct Report {
 }
 
 /// An incident that waits, and for whom.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Waiting {
     pub incident: IncidentId,
     pub repo: Slot,

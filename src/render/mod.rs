@@ -3,7 +3,9 @@
 
 pub mod comment;
 pub mod config;
+pub mod demo;
 pub mod fault;
+pub mod help;
 pub mod incidents;
 pub mod inert;
 pub mod mail;

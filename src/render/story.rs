@@ -103,6 +103,6 @@ pub fn summary(report: &Report, exit: Exit) -> String {
 }
 
 /// A line as a terminal may show it: one line, no controls, no command of a CI host.
-fn console(line: &str) -> String {
+pub(super) fn console(line: &str) -> String {
     inert::console_line(&Untrusted::new(line, &Redactor::default()), 160)
 }

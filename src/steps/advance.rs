@@ -127,7 +127,7 @@ fn unsettled_for_now(ctx: &Ctx, claim: &Claim, incident: &Incident, why: &Unsett
 }
 
 /// Ends what a killed process of ours left running for this incident.
-fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
+pub(super) fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
     let running = ctx.store().running(&claim.incident)?;
     if let Some(run) = running {
         let ended = crate::adapters::process::end_leftovers(&run);

@@ -35,8 +35,6 @@ pub struct Looked {
     pub snapshot: Snapshot,
     pub gate: GateResult,
     pub opened: Vec<NewIncident>,
-    /// Causes that stood there at first sight.
-    pub inventory: Vec<SignatureRow>,
     pub sources: Vec<SourceRow>,
 }
 
@@ -83,6 +81,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<Looked> {
             seen: &found.seen,
             opened: &found.opened,
             joined: &found.joined,
+            owed: &owed(ctx, &found.inventory),
             http_cache: &cache,
         },
     )?;
@@ -91,7 +90,6 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<Looked> {
         snapshot,
         gate,
         opened: found.opened,
-        inventory: found.inventory,
         sources,
     })
 }
@@ -431,7 +429,7 @@ fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
 
 /// Messages about the look itself: what stood there at first sight, blindness and its end, a gate that is broken.
 pub async fn tell_about_look(ctx: &Ctx, looked: &Looked, before: &[SourceRow]) -> Result<()> {
-    inventory(ctx, looked).await?;
+    inventory(ctx).await?;
     for source in &looked.sources {
         let old = before
             .iter()
@@ -447,28 +445,40 @@ pub async fn tell_about_look(ctx: &Ctx, looked: &Looked, before: &[SourceRow]) -
     Ok(())
 }
 
-async fn inventory(ctx: &Ctx, looked: &Looked) -> Result<()> {
-    let mut by_repo: BTreeMap<&Slot, Vec<&SignatureRow>> = BTreeMap::new();
-    for row in &looked.inventory {
-        by_repo.entry(&row.repo).or_default().push(row);
+const OWED: &str = "owed:inventory:";
+
+/// What stood there at first sight is owed a message from the transaction on that records it: no later look finds it
+/// again.
+fn owed(ctx: &Ctx, inventory: &[SignatureRow]) -> Vec<(String, String)> {
+    let mut by_repo: BTreeMap<&Slot, Vec<&str>> = BTreeMap::new();
+    for row in inventory {
+        by_repo.entry(&row.repo).or_default().push(row.sig.as_str());
     }
-    for (repo, rows) in by_repo {
-        let mut words = MailWords::new(
-            Status::Inventory,
-            repo.as_str(),
-            "what stood there at first sight",
-            ctx.now(),
-        );
+    by_repo
+        .into_iter()
+        .map(|(repo, sigs)| (format!("{OWED}{repo}:{}", ctx.tick), sigs.join(" ")))
+        .collect()
+}
+
+async fn inventory(ctx: &Ctx) -> Result<()> {
+    let flags = ctx.store().flags()?;
+    for (name, sigs) in &flags {
+        let Some((repo, tick)) = name.strip_prefix(OWED).and_then(|rest| rest.rsplit_once(':')) else {
+            continue;
+        };
+        let mut words = MailWords::new(Status::Inventory, repo, "what stood there at first sight", ctx.now());
         words.name.clone_from(&ctx.config.notify.name);
-        words.entries = rows
-            .iter()
-            .map(|row| Entry {
+        for sig in sigs.split(' ') {
+            let row = ctx.store().signature(&Signature::parse(sig)?)?;
+            words.entries.extend(row.map(|row| Entry {
                 short: row.sig.short().to_owned(),
-                title: super::title_line(ctx, row),
+                title: super::title_line(ctx, &row),
                 count: row.count,
-            })
-            .collect();
-        tell::tell_about(ctx, &format!("inventory {repo} {}", ctx.tick), &words).await?;
+            }));
+        }
+        if tell::tell_about(ctx, &format!("inventory {repo} {tick}"), &words).await? {
+            ctx.store().set_flag(name, None, "tick", ctx.now())?;
+        }
     }
     Ok(())
 }

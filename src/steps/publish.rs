@@ -20,6 +20,7 @@ use crate::{
     },
     decide::{
         budget,
+        checks::{self, CheckSet},
         facts::{AttemptFacts, Facts, Policy, Seen, keys},
     },
     model::{
@@ -348,6 +349,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
     } else {
         Readers::Team
     };
+    let ignored = ignored_checks(facts, seen, &policy);
     let error = error_word(&row.title);
     let words = PrWords {
         readers,
@@ -376,12 +378,24 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         attempts: budget::allowed(facts),
         usd: (facts.spent_usd.incident > 0.0).then_some(facts.spent_usd.incident),
         asks: &asks,
-        ignored_checks: &[],
+        ignored_checks: &ignored,
     };
     Ok(Page {
         title: pr::pr_title(&words),
         body: pr::pr_body(&words),
     })
+}
+
+/// Names that `ciNonblockingRe` lets through, as read in this iteration.
+fn ignored_checks(facts: &Facts, seen: &Seen, policy: &Policy) -> Vec<String> {
+    let (Some(read), Some(rules), Some(pushed)) = (&seen.checks, &seen.rules, &facts.pushed) else {
+        return Vec::new();
+    };
+    let set = checks::check_set(read, rules, policy.nonblocking.as_ref(), &policy.may_skip, pushed.at);
+    match set {
+        CheckSet::Success { ignored, .. } => ignored,
+        CheckSet::Pending(_) | CheckSet::Failed(_) | CheckSet::Unknown(_) => Vec::new(),
+    }
 }
 
 fn rejecting(attempt: &AttemptFacts) -> Option<Finding> {

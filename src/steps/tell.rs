@@ -39,22 +39,23 @@ pub(super) async fn tell(
     Ok(())
 }
 
-/// A message that belongs to no incident: its key is a signature of what it is about.
-pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<()> {
+/// A message that belongs to no incident: its key is a signature of what it is about. True when it is told, now or
+/// before.
+pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<bool> {
     let id = IncidentId::new(&about_signature(about), 1);
     let key = keys::mail(&id, words.status);
     if ctx.store().effect(&key)?.is_some_and(|row| row.is_done()) {
-        return Ok(());
+        return Ok(true);
     }
     let claim = ctx.store().claim(&id)?;
     let Some(claim) = claim else {
-        return Ok(());
+        return Ok(false);
     };
     if send(ctx, &claim, &key, words).await? {
         let (subject, _) = render_mail(words);
         ctx.say(None, "mail", [format!("mail     1 sent: \"{subject}\"")]);
     }
-    Ok(())
+    Ok(true)
 }
 
 pub(super) fn about_signature(about: &str) -> Signature {

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::{
-    Ctx,
+    Ctx, advance,
     agents::{Question, ask, nonce, prompts},
     evidence::{self, kind},
     gather,
@@ -78,6 +78,11 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         let row = ctx.store().signature(&sig)?;
         rows.push(row.with_context(|| format!("signature {sig} is gone from the store"))?);
     }
+    // Its claim carries the run while the agent runs, so that whoever comes after a kill can end it.
+    let Some(claim) = ctx.store().claim(&batch[0].0.id)? else {
+        return Ok(());
+    };
+    advance::recover(ctx, &claim)?;
     let commits = commits(ctx, repo).await;
     let context = TriageContext {
         repo: repo.slot.clone(),
@@ -96,7 +101,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         Question {
             role: Role::Triage,
             incident: &batch[0].0.id,
-            claim: None,
+            claim: Some(&claim),
             prompt,
             input: json!({ "repo": repo.slot, "groups": groups }),
             cwd: &dir,
@@ -106,6 +111,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         },
     )
     .await?;
+    drop(claim);
     let asked: Vec<Signature> = rows.iter().map(|row| row.sig.clone()).collect();
     let verdicts = match answer.outcome {
         AgentOutcome::Reply(reply) => verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| e.to_string()),

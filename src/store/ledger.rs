@@ -125,6 +125,9 @@ impl Store {
             for (incident, sig) in end.joined {
                 super::incidents::join(tx, incident, sig, end.started_at)?;
             }
+            for (name, value) in end.owed {
+                put_flag(tx, name, Some(value), "tick", end.started_at)?;
+            }
             for (key, reply) in end.http_cache {
                 put_http_cache(tx, key, reply)?;
             }
@@ -273,19 +276,9 @@ impl Store {
         })
     }
 
-    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`.
+    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`, `owed:…`.
     pub fn set_flag(&mut self, name: &str, value: Option<&str>, by: &str, now: DateTime<Utc>) -> Result<()> {
-        self.write(|tx| {
-            match value {
-                Some(value) => tx.execute(
-                    "INSERT INTO flag (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                    (name, value),
-                )?,
-                None => tx.execute("DELETE FROM flag WHERE name = ?1", [name])?,
-            };
-            let body = serde_json::json!({ "name": name, "value": value, "by": by });
-            audit::record(tx, now, "flag", &body)
-        })
+        self.write(|tx| put_flag(tx, name, value, by, now))
     }
 
     /// Entity tags and bodies of conditional requests, by cache key.
@@ -324,7 +317,27 @@ pub struct TickEnd<'a> {
     pub opened: &'a [NewIncident],
     /// Symptoms that join the incident of the cause that explains them.
     pub joined: &'a [(IncidentId, Signature)],
+    /// Flags that say what has to be told about this look, each with what it takes to tell it. They stand until it is.
+    pub owed: &'a [(String, String)],
     pub http_cache: &'a BTreeMap<String, CachedReply>,
+}
+
+fn put_flag(
+    tx: &Transaction<'_>,
+    name: &str,
+    value: Option<&str>,
+    by: &str,
+    now: DateTime<Utc>,
+) -> Result<(), TxError> {
+    match value {
+        Some(value) => tx.execute(
+            "INSERT INTO flag (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (name, value),
+        )?,
+        None => tx.execute("DELETE FROM flag WHERE name = ?1", [name])?,
+    };
+    let body = serde_json::json!({ "name": name, "value": value, "by": by });
+    audit::record(tx, now, "flag", &body)
 }
 
 /// A reply that a conditional request can be answered with.

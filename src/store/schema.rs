@@ -7,10 +7,15 @@ pub(super) const VERSION: i64 = 1;
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
 pub(super) fn migrate(conn: &Connection) -> rusqlite::Result<()> {
+    migrate_to(conn, VERSION)
+}
+
+pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()> {
     loop {
         let tx = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         let done: i64 = tx.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        let Some(step) = usize::try_from(done).ok().and_then(|done| STEPS.get(done)) else {
+        let step = usize::try_from(done).ok().and_then(|done| STEPS.get(done));
+        let Some(step) = step.filter(|_| done < version) else {
             return Ok(());
         };
         tx.execute_batch(step)?;

@@ -86,6 +86,7 @@ fn open_one(store: &mut Store) -> IncidentId {
                     why: "new".to_owned(),
                 }],
                 joined: &[],
+                owed: &[],
                 http_cache: &BTreeMap::new(),
             },
         )
@@ -214,4 +215,75 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
     remove();
     assert!(Store::restore(dir.path()).is_err(), "an edited log restores nothing");
     assert!(!dir.path().join("tick.db").exists());
+}
+
+#[test]
+fn a_new_ledger_opened_by_many_at_once_is_made_once() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let opened: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(dir.path()))).collect();
+        for store in opened {
+            store.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn ledgers_of_every_older_schema_are_brought_up_to_date() {
+    for version in 0..schema::VERSION {
+        let dir = tempfile::tempdir().unwrap();
+        let conn = Connection::open(dir.path().join("tick.db")).unwrap();
+        schema::migrate_to(&conn, version).unwrap();
+        drop(conn);
+        let store = Store::open(dir.path()).unwrap();
+        let now: i64 = store
+            .conn
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(now, schema::VERSION, "from {version}");
+        assert!(store.open_incidents().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn processes_that_print_the_audit_log_at_once_print_each_row_once() {
+    let (dir, mut store) = store();
+    for n in 0..50 {
+        store.set_flag("pause", Some(&n.to_string()), "me", at(n)).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| Store::open(dir.path()).unwrap().print_audit().unwrap());
+        }
+    });
+    assert_eq!(store.verify_audit().unwrap(), Verified::Intact { rows: 50 });
+}
+
+/// The counter of an id is a guess of its process; two ticks of one guess are two rows.
+#[test]
+fn two_ticks_of_one_counter_are_two_rows() {
+    let (_dir, mut store) = store();
+    open_one(&mut store);
+    let lock = lock(&store);
+    let guessed = store.next_tick(at(1)).unwrap();
+    for id in [guessed.following(), guessed] {
+        let end = TickEnd {
+            id: &id,
+            started_at: at(1),
+            ended_at: at(1),
+            deep: false,
+            gate: "quiet",
+            snapshot_digest: "",
+            config_digest: "",
+            sources: &[],
+            seen: &[],
+            opened: &[],
+            joined: &[],
+            owed: &[("owed:x".to_owned(), "y".to_owned())],
+            http_cache: &BTreeMap::new(),
+        };
+        store.end_tick(&lock, &end).unwrap();
+    }
+    assert_eq!(store.last_ticks(9).unwrap().len(), 3);
+    assert_eq!(store.flag("owed:x").unwrap().as_deref(), Some("y"));
 }

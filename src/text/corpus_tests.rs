@@ -36,7 +36,7 @@ fn bench(path: &str) -> Option<String> {
     let shared = std::env::var_os("TICK_SHARED").map_or(beside, PathBuf::from);
     let found = std::fs::read_to_string(shared.join("bench").join(path)).ok();
     if found.is_none() {
-        println!("skipped: no {path}");
+        println!("skipped (optional): no {path}");
     }
     found
 }

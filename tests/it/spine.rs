@@ -73,7 +73,9 @@ fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
         if world.mail().dir().read_dir().unwrap().next().is_some() {
             break;
         }
-        if let Some(head) = world.forge().pulls.last().map(|p| p.head_sha.clone()) {
+        // A statement of its own: the world cannot answer while its model is locked here.
+        let head = world.forge().pulls.last().map(|p| p.head_sha.clone());
+        if let Some(head) = head {
             world.wait_for_ci(&head).unwrap();
         }
         world.wait_deployed().unwrap();

@@ -6,7 +6,7 @@ use tick::steps::effect::Phase;
 
 use super::{
     After, Story,
-    rig::{Rig, ended_well},
+    rig::{Rig, ended_well, store_of},
     undisturbed,
 };
 
@@ -32,7 +32,8 @@ fn sixteen_first_ticks_make_one_ledger() {
     let rig = Rig::new(Story::Plain);
     let second = copy_of(&rig.home);
     rig.run(&second, 16, &[]).iter().for_each(ended_well);
-    drop(rig.store(&second));
+    drop(store_of(&second));
+    assert_eq!(rig.world.mail().take().unwrap().len(), 1, "one inventory");
     rig.world.finish().unwrap();
 }
 
@@ -62,7 +63,7 @@ fn a_second_home_finds_what_the_first_did() {
         rig.step(15);
     }
     rig.live_through(&BTreeSet::new(), Phase::BeforeIntent, After::RunAgain);
-    let of_second = rig.store(&second).recent_incidents(5).unwrap();
+    let of_second = store_of(&second).recent_incidents(5).unwrap();
     let all_closed = of_second.iter().all(|i| i.closed_at.is_some());
     let state = rig.finish();
     let alone = undisturbed(Story::Plain);
@@ -93,4 +94,27 @@ fn copy_of(home: &Path) -> std::path::PathBuf {
         fs::copy(home.join(file), second.join(file)).unwrap();
     }
     second
+}
+
+/// What stood there at first sight is told once, although only the first look finds it.
+#[test]
+fn a_killed_first_look_still_tells_its_inventory() {
+    let rig = Rig::new(Story::Plain);
+    for phase in Phase::ALL {
+        let home = rig.home.with_file_name(phase.as_str());
+        fs::create_dir(&home).unwrap();
+        rig.step(1);
+        for file in ["config.json", ".env"] {
+            fs::copy(rig.home.join(file), home.join(file)).unwrap();
+        }
+        let crash = ["--crash-at".to_owned(), format!("mail::{}", phase.as_str())];
+        let died = rig.run(&home, 1, &crash).remove(0);
+        assert_eq!(died.status.code(), None, "{}", crate::spine::shown(&died));
+        rig.clean(&home);
+        rig.clean(&home);
+        let mails = rig.world.mail().take().unwrap();
+        assert_eq!(mails.len(), 1, "{phase:?}: {mails:?}");
+        assert!(store_of(&home).open_effects().unwrap().is_empty());
+    }
+    rig.world.finish().unwrap();
 }

@@ -6,6 +6,7 @@
 
 mod homes;
 mod locks;
+mod mail;
 mod quiet;
 mod rig;
 
@@ -17,7 +18,7 @@ use self::rig::{Rig, State};
 
 /// What happens in the world around the effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Story {
+enum Story {
     /// A sensitive path: a person approves, the rules want a second one, then the merge makes it worse.
     TakenBack,
     /// A draft in monitor-only; somebody else mends the default branch.
@@ -47,7 +48,7 @@ const fn story_of(kind: EffectKind) -> Story {
 
 /// What follows the death of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
+enum After {
     RunAgain,
     TwoAtOnce,
     /// Every answer to a write is dropped as well, whether or not a process died over it.
@@ -61,7 +62,7 @@ fn kinds_of(story: Story) -> BTreeSet<EffectKind> {
         .collect()
 }
 
-pub(super) fn undisturbed(story: Story) -> &'static State {
+fn undisturbed(story: Story) -> &'static State {
     static TAKEN_BACK: OnceLock<State> = OnceLock::new();
     static MENDED: OnceLock<State> = OnceLock::new();
     static PLAIN: OnceLock<State> = OnceLock::new();

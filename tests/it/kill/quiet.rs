@@ -48,11 +48,11 @@ fn a_healthy_tick_writes_three_things_from_its_main_thread() {
         .filter(|w| w.file == "logs/run" && w.call == "write")
         .count();
     assert_eq!(log, 1, "one line of the run log\n{text}");
-    let commits = text
+    // The fresh log's head, the one commit, and its way into the database when the last connection closes.
+    let syncs = text
         .lines()
-        .filter(|l| l.contains("sync(") && l.contains("tick.db-wal>"))
-        .count();
-    assert_eq!(commits, 1, "one transaction\n{text}");
+        .filter(|l| l.contains("sync(") && l.contains("tick.db-wal>"));
+    assert_eq!(syncs.count(), 3, "one transaction\n{text}");
     let _read = rig.world.mail().take().unwrap();
     rig.world.finish().unwrap();
 }
@@ -78,6 +78,8 @@ fn writes_below(trace: &str, home: &Path) -> Vec<Write> {
             let name = args.split(below.as_str()).nth(1)?;
             let name: String = name.chars().take_while(|c| !matches!(c, '>' | '"')).collect();
             let file = match name.as_str() {
+                // The sync of a folder after a rename or a new file in it.
+                "signals" | "state" => return None,
                 name if name.starts_with("state/tick.db") => "state/tick.db".to_owned(),
                 name if name.starts_with("logs/run-") => "logs/run".to_owned(),
                 name if name.starts_with("signals/") => "signals/latest.json".to_owned(),

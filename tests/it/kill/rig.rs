@@ -222,12 +222,8 @@ impl Rig {
         killed
     }
 
-    pub(super) fn store(&self, home: &Path) -> Store {
-        Store::open(&home.join("state")).unwrap()
-    }
-
     fn is_over(&self) -> bool {
-        let incidents = self.store(&self.home).recent_incidents(10).unwrap();
+        let incidents = store_of(&self.home).recent_incidents(10).unwrap();
         !incidents.is_empty() && incidents.iter().all(|i| i.closed_at.is_some())
     }
 
@@ -277,7 +273,7 @@ impl Rig {
     }
 
     fn state(&self) -> State {
-        let store = self.store(&self.home);
+        let store = store_of(&self.home);
         let open = store.open_effects().unwrap();
         assert!(open.is_empty(), "effects nobody settled: {open:?}");
         assert!(matches!(store.verify_audit().unwrap(), Verified::Intact { .. }));
@@ -361,6 +357,11 @@ fn pull(pull: &tick::demo::forge::Pull) -> String {
         pull.reviews.len(),
         plain(&pull.body),
     )
+}
+
+/// The ledger of a home.
+pub(super) fn store_of(home: &Path) -> Store {
+    Store::open(&home.join("state")).unwrap()
 }
 
 /// Exit 1 says that something became a person's, which is part of these stories.

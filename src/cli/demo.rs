@@ -1,0 +1,421 @@
+//! `tick demo`: starts the small world, runs the product in it, tells what happens, and ends with 0 only when all of
+//! it happened. Reads the caller's environment for nothing but the search path, colour, and the agent that is asked for.
+
+use std::{
+    collections::BTreeMap,
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::Global;
+use crate::{
+    adapters::clock::instant,
+    config::env::Environment,
+    demo::{
+        OwnRepo, Setup, World, WorldOptions,
+        own::{self, NoSignal},
+        story::{Stage, Story, Told},
+    },
+    exit::{Exit, Fault},
+    render::demo as words,
+};
+
+#[derive(Debug, Clone, Args)]
+pub struct DemoArgs {
+    /// Who repairs; without it, a recording of two patches
+    #[arg(long, value_name = "claude|command:PATH")]
+    pub agent: Option<String>,
+    /// Keep the world's files and say how to look at them
+    #[arg(long)]
+    pub keep: bool,
+    /// End at a draft pull request and its mail, as the rung of that name does
+    #[arg(long)]
+    pub monitor_only: bool,
+    /// Rehearse on a clone of this repository, which is only read
+    #[arg(long, value_name = "PATH", requires = "test")]
+    pub repo: Option<PathBuf>,
+    /// Its test command
+    #[arg(long, value_name = "CMD", requires = "repo")]
+    pub test: Option<String>,
+    /// What production says, as JSON with title and message; without it, the first test that fails
+    #[arg(long, value_name = "FILE", requires = "repo")]
+    pub signal: Option<PathBuf>,
+}
+
+/// What the agent's program may see of the caller's environment, where it is set.
+const CLAUDE_ENV: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+];
+
+/// The agent as the config of the world's home defines it.
+struct Agent {
+    name: String,
+    definition: Value,
+    env: Vec<(String, String)>,
+}
+
+pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
+    let env = Environment::of_process();
+    let agent = args.agent.as_deref().map(|text| agent(text, &env)).transpose()?;
+    let own = own_repo(args)?;
+    needs(&env, if own.is_some() { &["git"] } else { &["git", "python3"] })?;
+    if own.is_some() && agent.is_none() {
+        let fault = Fault::new(
+            Exit::Usage,
+            "a recording knows no repository but its own: --repo needs --agent",
+        );
+        return Err(fault.advise("add --agent claude, or --agent command:PATH").into());
+    }
+    let colour = std::io::stdout().is_terminal() && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
+    let before = own.as_ref().map(|own| own::fingerprint(&own.path)).transpose()?;
+    let mut screen = Screen {
+        out,
+        colour,
+        started: instant(),
+        closed: false,
+    };
+    let name = own.as_ref().map(|own| own.path.display().to_string());
+    let who = words::agent_words(agent.as_ref().map(|agent| agent.name.as_str()));
+    screen.write(&words::intro(name.as_deref(), &who));
+
+    let options = WorldOptions {
+        keep: args.keep,
+        ..match &own {
+            Some(own) => WorldOptions::own(global.clock().now(), own.clone()),
+            None => WorldOptions::shop(global.clock().now()),
+        }
+    };
+    let world = Arc::new(World::start(options).map_err(could_not)?);
+    on_interrupt(&world)?;
+    if let Some(own) = &own {
+        plant(&world, own, &mut screen)?;
+    }
+    let mut missing = play(&world, args, agent, own.is_some(), &mut screen)?;
+    if let (Some(own), Some(before)) = (&own, before) {
+        untouched(&own.path, &before, &mut missing, &mut screen)?;
+    }
+    end(world, missing, &mut screen)
+}
+
+/// The screen: seconds since the start at the left, each line as it happens.
+struct Screen<'a> {
+    out: &'a mut dyn Write,
+    colour: bool,
+    started: std::time::Instant,
+    /// A reader that went away is no reason to stop in the middle.
+    closed: bool,
+}
+
+impl Screen<'_> {
+    fn write(&mut self, text: &str) {
+        let painted = if self.colour {
+            words::paint(text)
+        } else {
+            text.to_owned()
+        };
+        if !self.closed {
+            self.closed = self
+                .out
+                .write_all(painted.as_bytes())
+                .and_then(|()| self.out.flush())
+                .is_err();
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn tell(&mut self, told: Told) {
+        let text = match told {
+            Told::Step(lines) => words::step(self.elapsed(), &lines),
+            Told::More(lines) => words::more(&lines),
+            Told::Gap => "\n".to_owned(),
+        };
+        self.write(&text);
+    }
+}
+
+/// The story, its sum, and what did not happen.
+fn play(
+    world: &World,
+    args: &DemoArgs,
+    agent: Option<Agent>,
+    own: bool,
+    screen: &mut Screen<'_>,
+) -> Result<Vec<String>> {
+    let program = std::env::current_exe().context("find the own program")?;
+    let mut setup = Setup::new(program.clone());
+    if args.monitor_only {
+        setup.mode = "monitor-only";
+    }
+    let recording = agent.is_none();
+    let mut env = Vec::new();
+    if let Some(agent) = agent {
+        setup.agent = Some((agent.name, agent.definition));
+        env = agent.env;
+    }
+    let home = world.tick_home(&setup)?;
+    let stage = Stage {
+        program,
+        home: home.clone(),
+        env,
+        recording,
+        monitor_only: args.monitor_only,
+    };
+    let mut tell = |told: Told| screen.tell(told);
+    let mut story = Story::new(world, stage, &mut tell);
+    let played = if own { story.own() } else { story.shop() };
+    let missing = match played {
+        Ok(()) => story.verdict()?,
+        Err(error) => vec![format!("{error:#}")],
+    };
+    let (sum, cause) = (
+        story.played().sum.clone(),
+        story.played().cause.clone().unwrap_or_default(),
+    );
+    screen.write(&words::summary(screen.elapsed(), &sum));
+    if args.keep {
+        let (root, git) = (world.root(), world.root().join("git").join(world.full_name() + ".git"));
+        let shown = |path: &Path| path.display().to_string();
+        screen.write(&words::kept(&shown(root), &shown(&home), &shown(&git), &cause));
+    } else if missing.is_empty() {
+        screen.write(&words::next(&cause, own));
+    }
+    Ok(missing)
+}
+
+/// Ends the world; what it still finds counts too.
+fn end(world: Arc<World>, mut missing: Vec<String>, screen: &mut Screen<'_>) -> Result<Exit> {
+    let world = Arc::into_inner(world).context("the world is still in use")?;
+    let finished = world.finish();
+    if missing.is_empty()
+        && let Err(error) = finished
+    {
+        missing.push(format!("{error:#}"));
+    }
+    if missing.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    screen.write(&words::missing(&missing));
+    Ok(Exit::NeedsHuman)
+}
+
+fn could_not(error: anyhow::Error) -> anyhow::Error {
+    let fault = Fault::new(Exit::CouldNot, format!("start the small world: {error:#}"));
+    fault
+        .advise("it needs git with http-backend, python3, and room in the temporary directory")
+        .into()
+}
+
+/// The programs that the world runs.
+fn needs(env: &Environment, programs: &[&str]) -> Result<()> {
+    for program in programs {
+        if find(env, program).is_none() {
+            let fault = Fault::new(Exit::CouldNot, format!("tick demo needs {program}, and PATH has none"));
+            return Err(fault
+                .advise(format!("install {program}, then run tick demo again"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+fn find(env: &Environment, program: &str) -> Option<PathBuf> {
+    env.path()
+        .iter()
+        .map(|dir| dir.join(program))
+        .find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn agent(text: &str, env: &Environment) -> Result<Agent> {
+    let usage = |message: String| Fault::new(Exit::Usage, message).advise("--agent claude, or --agent command:PATH");
+    if let Some(path) = text.strip_prefix("command:") {
+        let program = Path::new(path).canonicalize().ok().filter(|file| is_program(file));
+        let Some(program) = program else {
+            return Err(usage(format!("--agent: {path} is no program that can be run")).into());
+        };
+        return Ok(Agent {
+            name: "own".to_owned(),
+            definition: json!({ "kind": "command", "program": program, "billing": "plan" }),
+            env: Vec::new(),
+        });
+    }
+    let program = match text.strip_prefix("claude:") {
+        Some(path) => Path::new(path).canonicalize().ok().filter(|file| is_program(file)),
+        None if text == "claude" => find(env, "claude"),
+        None => return Err(usage(format!("--agent: {text:?} is not known")).into()),
+    };
+    let Some(program) = program else {
+        let fault = Fault::new(Exit::CouldNot, "--agent claude: PATH has no program claude");
+        return Err(fault.advise("install Claude Code, or use --agent command:PATH").into());
+    };
+    let given: BTreeMap<&str, &str> = CLAUDE_ENV
+        .iter()
+        .filter_map(|name| Some((*name, env.get(name)?)))
+        .collect();
+    if !given
+        .keys()
+        .any(|name| name.ends_with("_KEY") || name.ends_with("_TOKEN"))
+    {
+        let fault = Fault::new(
+            Exit::Config,
+            "--agent claude: no key is set, and an agent sees no login of yours",
+        );
+        return Err(fault.advise("set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN").into());
+    }
+    let names: Vec<&&str> = given.keys().collect();
+    Ok(Agent {
+        name: "claude".to_owned(),
+        definition: json!({ "kind": "claude", "program": program, "env": names }),
+        env: given
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect(),
+    })
+}
+
+fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
+    let (Some(path), Some(test)) = (&args.repo, &args.test) else {
+        return Ok(None);
+    };
+    let usage = |message: String| anyhow::Error::from(Fault::new(Exit::Usage, message));
+    let path = path
+        .canonicalize()
+        .map_err(|error| usage(format!("--repo {}: {error}", path.display())))?;
+    let test = shell_words::split(test).map_err(|error| usage(format!("--test {test:?}: {error}")))?;
+    if test.is_empty() {
+        return Err(usage("--test is empty; an example: --test \"npm test\"".to_owned()));
+    }
+    let mut own = OwnRepo {
+        path,
+        test,
+        signal: None,
+    };
+    if let Some(file) = &args.signal {
+        let wrong = |why: String| {
+            let example =
+                r#"an example: {"title": "TypeError: price is undefined", "message": "the text with its stack"}"#;
+            anyhow::Error::from(Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display())).advise(example))
+        };
+        let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+        let slot = WorldOptions::own(chrono::DateTime::UNIX_EPOCH, own.clone()).slot();
+        own.signal = Some(own::read_signal(&text, &slot).map_err(wrong)?);
+    }
+    Ok(Some(own))
+}
+
+/// The signal that the world will show: the file's, or the first test that fails.
+fn plant(world: &World, own: &OwnRepo, screen: &mut Screen<'_>) -> Result<()> {
+    let (signal, from) = match &own.signal {
+        Some(signal) => (signal.clone(), "given"),
+        None => match own::signal_of_tests(world, &own.test)? {
+            Ok(signal) => (signal, "a test that fails"),
+            Err(why) => return Err(no_signal(&why).into()),
+        },
+    };
+    world.plant(&signal)?;
+    let title = ["title", "message"]
+        .iter()
+        .find_map(|name| signal[*name].as_str())
+        .unwrap_or_default();
+    let title = title.lines().next().unwrap_or_default();
+    screen.tell(Told::Step(vec![format!("signal   {title} ({from})")]));
+    Ok(())
+}
+
+fn no_signal(why: &NoSignal) -> Fault {
+    let fault = match why {
+        NoSignal::AllPass(n) => Fault::new(
+            Exit::Usage,
+            format!("there is nothing to repair: all {n} tests pass on the commit that is live"),
+        ),
+        NoSignal::Unreadable(why) => Fault::new(Exit::Usage, format!("the tests give no signal: {why}")),
+    };
+    fault.advise(r#"say what production says: --signal FILE with {"title": "TypeError: …", "message": "…"}"#)
+}
+
+/// Says whether the user's own copy is as it was.
+fn untouched(
+    path: &Path,
+    before: &BTreeMap<PathBuf, String>,
+    missing: &mut Vec<String>,
+    screen: &mut Screen<'_>,
+) -> Result<()> {
+    let after = own::fingerprint(path)?;
+    let changed = own::differences(before, &after);
+    match changed.first() {
+        None => screen.write(&format!(
+            "{} is as it was: {} files compared.\n",
+            path.display(),
+            after.len()
+        )),
+        Some(first) => missing.push(format!(
+            "{} changed in your own copy meanwhile ({} in all)",
+            first.display(),
+            changed.len()
+        )),
+    }
+    Ok(())
+}
+
+/// An interrupt must leave no process and no file behind, wherever the story is.
+fn on_interrupt(world: &Arc<World>) -> Result<()> {
+    let world = Arc::downgrade(world);
+    std::thread::Builder::new()
+        .name("interrupt".to_owned())
+        .spawn(move || wait_for_interrupt(&world))
+        .context("start the watch for an interrupt")?;
+    Ok(())
+}
+
+fn wait_for_interrupt(world: &Weak<World>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(runtime) = super::runtime() else { return };
+    let came = runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        std::io::Result::Ok(())
+    });
+    if came.is_err() {
+        return;
+    }
+    if let Some(world) = world.upgrade() {
+        world.abandon();
+    }
+    let _unread = writeln!(
+        std::io::stderr().lock(),
+        "tick demo: interrupted; nothing is left behind"
+    );
+    leave();
+}
+
+#[expect(
+    clippy::exit,
+    reason = "the story is on another thread, in the middle of something that was just taken away"
+)]
+fn leave() -> ! {
+    std::process::exit(130)
+}
