@@ -544,6 +544,7 @@ fn facts(id: IncidentId) -> Facts {
         told: BTreeSet::new(),
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
+        refused: std::collections::BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,
