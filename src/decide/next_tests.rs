@@ -141,8 +141,11 @@ fn a_persons_push_makes_the_branch_theirs() {
     let mut attempt = super::facts::AttemptFacts::of(kept);
     attempt.attempt.n = 2;
     attempt.attempt.head = Some(sha(66));
+    attempt.attempt.charged = false;
     attempt.tree = Some(sha(900));
     fake.facts.attempts = vec![attempt];
+    // Whatever ran on it ran before anybody said --keep-branch.
+    fake.ci_started = Some(at(0));
     fake.trace.clear();
     fake.waits_for("expected so far");
     assert_eq!(fake.trace[..4], ["Guards", "Prove", "Push", "Audit"]);
@@ -276,6 +279,34 @@ fn what_became_a_persons_with_an_open_pull_still_hears_them() {
     assert_eq!(fake.mails, [Status::NeedsYou], "told once");
     fake.pull.as_mut().unwrap().state = PullState::Closed;
     assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Declined));
+}
+
+#[test]
+fn a_later_attempt_without_a_head_leaves_the_pull_as_it_is_shown() {
+    for second in [Made::Nothing, Made::WeakTest, Made::CannotFix] {
+        let mut fake = Fake::bug(&[Made::Rejected, second]);
+        fake.waits_for("a person moves next");
+        assert_eq!(fake.pull.as_ref().unwrap().labels, ["needs-human"]);
+        assert_eq!(fake.mails, [Status::NeedsYou]);
+    }
+}
+
+#[test]
+fn worse_is_looked_for_all_the_time() {
+    let mut fake = merged();
+    let (_, _, next) = fake.turn();
+    let Next::Wait { until, .. } = next else {
+        panic!("{next:?}")
+    };
+    assert!(until <= fake.now + TimeDelta::minutes(10), "{until}");
+}
+
+#[test]
+fn a_success_from_before_the_push_is_about_something_else() {
+    let mut fake = Fake::bug(&[Made::Good]);
+    fake.ci_started = Some(at(-1));
+    fake.waits_for("no success started after the push");
+    assert!(fake.facts.merge.is_none());
 }
 
 #[test]

@@ -111,6 +111,12 @@ pub(super) async fn open(
         draft,
     };
     let act = async || {
+        // The host refuses a second one only while the first is open; another host of ours may be further than we are.
+        match find().await {
+            Ok(None) => {}
+            Ok(Some(theirs)) => return Acted::Done(theirs),
+            Err(error) => return Acted::Refused(format!("look for our pull request first: {error:#}")),
+        }
         let outcome = match github.open_pull(name, &new).await {
             // A draft says "not to be merged"; where there are none, the label and the body say it.
             Ok(OpenPullOutcome::DraftsUnsupported) => {

@@ -117,14 +117,12 @@ impl Store {
     }
 
     fn prepare(&self) -> Result<()> {
-        let setup = || -> rusqlite::Result<i64> {
+        let version = || -> rusqlite::Result<i64> {
             self.conn.busy_timeout(std::time::Duration::from_secs(10))?;
-            self.conn.pragma_update(None, "journal_mode", "WAL")?;
-            self.conn.pragma_update(None, "synchronous", "FULL")?;
-            self.conn.pragma_update(None, "foreign_keys", "ON")?;
             self.conn.query_row("PRAGMA user_version", [], |row| row.get(0))
         };
-        let found = setup().map_err(|error| self.fail(&error))?;
+        // Before anything is set, since setting writes.
+        let found = version().map_err(|error| self.fail(&error))?;
         if found > schema::VERSION {
             return Err(StoreError::Newer {
                 path: self.path.clone(),
@@ -132,6 +130,18 @@ impl Store {
                 known: schema::VERSION,
             });
         }
+        if found == 0 && has_records(&self.dir) {
+            return Err(StoreError::Damaged {
+                path: self.path.clone(),
+                why: format!("it is empty although {} holds records", log_of(&self.dir).display()),
+            });
+        }
+        let setup = || -> rusqlite::Result<()> {
+            self.conn.pragma_update(None, "journal_mode", "WAL")?;
+            self.conn.pragma_update(None, "synchronous", "FULL")?;
+            self.conn.pragma_update(None, "foreign_keys", "ON")
+        };
+        setup().map_err(|error| self.fail(&error))?;
         if found < schema::VERSION {
             schema::migrate(&self.conn).map_err(|error| self.fail(&error))?;
         }
@@ -189,6 +199,14 @@ impl From<StoreError> for TxError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+fn log_of(dir: &Path) -> PathBuf {
+    dir.join("incidents.jsonl")
+}
+
+fn has_records(dir: &Path) -> bool {
+    std::fs::metadata(log_of(dir)).is_ok_and(|meta| meta.len() > 0)
 }
 
 fn unusable(path: &Path, why: &str) -> StoreError {

@@ -138,7 +138,7 @@ fn every_way_to_see_nothing_is_named_and_told_once() {
         (Fault::EndlessBody, &["too-large", "timeout"]),
         (Fault::RedirectLoop, &["redirect-loop", "redirect-denied"]),
         (Fault::RedirectTo { url: elsewhere }, &["redirect-denied"]),
-        (Fault::DuplicateKeys, &["shape", "not-json"]),
+        (Fault::DuplicateKeys, &["duplicate-keys"]),
         (Fault::Slow { ms: 8000 }, &["timeout", "deadline"]),
     ];
     for (fault, cause) in cases {

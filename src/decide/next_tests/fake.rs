@@ -68,6 +68,8 @@ pub(super) struct Fake {
     pub(super) revert: Option<Pull>,
     pub(super) rules: Rules,
     pub(super) ci: CheckState,
+    /// None: after the push.
+    pub(super) ci_started: Option<DateTime<Utc>>,
     /// Landed tree, and parent; none: as asked for.
     pub(super) landed: Option<(Sha, Sha)>,
     pub(super) commit_missing: bool,
@@ -132,6 +134,7 @@ impl Fake {
                 ..Rules::default()
             },
             ci: CheckState::Success,
+            ci_started: None,
             landed: None,
             commit_missing: false,
             landed_tests: true,
@@ -255,7 +258,7 @@ impl Fake {
                     name: "test".to_owned(),
                     app_id: None,
                     state: self.ci,
-                    started_at: Some(self.now + TimeDelta::seconds(1)),
+                    started_at: Some(self.ci_started.unwrap_or(self.now + TimeDelta::seconds(1))),
                     url: None,
                 }],
                 incomplete: None,
@@ -338,7 +341,12 @@ impl Fake {
                 };
                 self.newest().audit = Some(audit(verdict, head.clone()));
             }
-            Action::Body { slot, .. } => drop(self.facts.done.insert(keys::body(&id, slot))),
+            Action::Body { n, slot } => {
+                let of = self.facts.attempts.iter().find(|a| a.attempt.n == *n);
+                let told = of.and_then(AttemptFacts::head).cloned();
+                assert_eq!(told, Some(self.head()), "the body is about the head that is shown");
+                self.facts.done.insert(keys::body(&id, slot));
+            }
             Action::Label { label } => {
                 self.facts.done.insert(keys::label(&id, label));
                 self.pull.as_mut().unwrap().labels.push(label.clone());

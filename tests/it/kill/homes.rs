@@ -69,21 +69,13 @@ fn a_second_home_finds_what_the_first_did() {
     let alone = undisturbed(Story::Plain);
     assert!(all_closed, "{of_second:?}");
     assert_eq!(
-        (
-            &state.branches,
-            &state.main,
-            &state.pulls,
-            &state.comments,
-            &state.mails
-        ),
-        (
-            &alone.branches,
-            &alone.main,
-            &alone.pulls,
-            &alone.comments,
-            &alone.mails
-        )
+        (&state.branches, &state.main, &state.pulls, &state.comments),
+        (&alone.branches, &alone.main, &alone.pulls, &alone.comments)
     );
+    // The slower home may find the fix on its base and nothing left to do, and say so; what both say, they say once.
+    assert!(alone.mails.iter().all(|mail| state.mails.contains(mail)), "{state:#?}");
+    let ids: BTreeSet<_> = state.mails.iter().map(|mail| mail.split(' ').next()).collect();
+    assert_eq!(ids.len(), state.mails.len(), "{state:#?}");
 }
 
 /// Config and secrets, no state.

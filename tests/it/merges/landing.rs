@@ -53,7 +53,7 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
     prepared.stage.step(15);
     let run = prepared.repair();
     assert_eq!(run.code, Some(1), "{}", run.text);
-    assert_eq!(prepared.subjects().len(), 1);
+    assert!(run.text.contains("1 sent"), "{}", run.text);
     assert!(
         !prepared
             .ask("SELECT value FROM flag WHERE name = ?1", "freeze")
