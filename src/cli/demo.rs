@@ -5,7 +5,10 @@ use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -28,8 +31,8 @@ use crate::{
 
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
-    /// Who repairs; without it, a recording of two patches
-    #[arg(long, value_name = "claude|command:PATH")]
+    /// Who repairs: claude, claude:PATH or command:PATH; without it, a recording of two patches
+    #[arg(long, value_name = "AGENT")]
     pub agent: Option<String>,
     /// Keep the world's files and say how to look at them
     #[arg(long)]
@@ -60,11 +63,25 @@ const CLAUDE_ENV: [&str; 5] = [
 /// The agent as the config of the world's home defines it.
 struct Agent {
     name: String,
+    /// For people.
+    shown: String,
     definition: Value,
     env: Vec<(String, String)>,
 }
 
 pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
+    let result = rehearse(args, global, out);
+    // The watch takes the world away in the middle of whatever this thread does; it ends the process when it is done.
+    while INTERRUPTED.load(Ordering::SeqCst) {
+        std::thread::park();
+    }
+    result
+}
+
+/// Set before an interrupt takes the world away.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
     let env = Environment::of_process();
     let agent = args.agent.as_deref().map(|text| agent(text, &env)).transpose()?;
     let own = own_repo(args)?;
@@ -76,7 +93,7 @@ pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit
         );
         return Err(fault.advise("add --agent claude, or --agent command:PATH").into());
     }
-    let colour = std::io::stdout().is_terminal() && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb");
+    let colour = shows_colour(std::io::stdout().is_terminal(), &env);
     let before = own.as_ref().map(|own| own::fingerprint(&own.path)).transpose()?;
     let mut screen = Screen {
         out,
@@ -85,8 +102,8 @@ pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit
         closed: false,
     };
     let name = own.as_ref().map(|own| own.path.display().to_string());
-    let who = words::agent_words(agent.as_ref().map(|agent| agent.name.as_str()));
-    screen.write(&words::intro(name.as_deref(), &who));
+    let who = agent.as_ref().map(|agent| agent.shown.as_str());
+    screen.write(&words::intro(name.as_deref(), who));
 
     let options = WorldOptions {
         keep: args.keep,
@@ -95,16 +112,17 @@ pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit
             None => WorldOptions::shop(global.clock().now()),
         }
     };
-    let world = Arc::new(World::start(options).map_err(could_not)?);
+    let world = Arc::new(World::start(options).map_err(|error| could_not(&error))?);
     on_interrupt(&world)?;
     if let Some(own) = &own {
         plant(&world, own, &mut screen)?;
     }
-    let mut missing = play(&world, args, agent, own.is_some(), &mut screen)?;
+    let mut played = play(&world, args, agent, own.is_some(), &mut screen)?;
     if let (Some(own), Some(before)) = (&own, before) {
-        untouched(&own.path, &before, &mut missing, &mut screen)?;
+        untouched(&own.path, &before, &mut played.missing, &mut screen)?;
     }
-    end(world, missing, &mut screen)
+    sum_up(&world, args, &played, own.is_some(), &mut screen);
+    end(world, played.missing, &mut screen)
 }
 
 /// The screen: seconds since the start at the left, each line as it happens.
@@ -146,14 +164,16 @@ impl Screen<'_> {
     }
 }
 
-/// The story, its sum, and what did not happen.
-fn play(
-    world: &World,
-    args: &DemoArgs,
-    agent: Option<Agent>,
-    own: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Vec<String>> {
+/// What the story came to.
+struct Played {
+    home: PathBuf,
+    cause: String,
+    sum: words::Sum,
+    /// What did not happen although it had to.
+    missing: Vec<String>,
+}
+
+fn play(world: &World, args: &DemoArgs, agent: Option<Agent>, own: bool, screen: &mut Screen<'_>) -> Result<Played> {
     let program = std::env::current_exe().context("find the own program")?;
     let mut setup = Setup::new(program.clone());
     if args.monitor_only {
@@ -175,24 +195,29 @@ fn play(
     };
     let mut tell = |told: Told| screen.tell(told);
     let mut story = Story::new(world, stage, &mut tell);
-    let played = if own { story.own() } else { story.shop() };
-    let missing = match played {
-        Ok(()) => story.verdict()?,
-        Err(error) => vec![format!("{error:#}")],
-    };
-    let (sum, cause) = (
-        story.played().sum.clone(),
-        story.played().cause.clone().unwrap_or_default(),
-    );
-    screen.write(&words::summary(screen.elapsed(), &sum));
-    if args.keep {
-        let (root, git) = (world.root(), world.root().join("git").join(world.full_name() + ".git"));
-        let shown = |path: &Path| path.display().to_string();
-        screen.write(&words::kept(&shown(root), &shown(&home), &shown(&git), &cause));
-    } else if missing.is_empty() {
-        screen.write(&words::next(&cause, own));
+    let told = if own { story.own() } else { story.shop() };
+    let mut missing = story.verdict()?;
+    if let Err(error) = told {
+        missing.insert(0, format!("{error:#}"));
     }
-    Ok(missing)
+    Ok(Played {
+        home,
+        cause: story.played().cause.clone().unwrap_or_default(),
+        sum: story.played().sum.clone(),
+        missing,
+    })
+}
+
+fn sum_up(world: &World, args: &DemoArgs, played: &Played, own: bool, screen: &mut Screen<'_>) {
+    screen.write(&words::summary(screen.elapsed(), &played.sum));
+    if args.keep {
+        let git = world.root().join("git").join(world.full_name() + ".git");
+        let shown = |path: &Path| path.display().to_string();
+        let kept = words::kept(&shown(world.root()), &shown(&played.home), &shown(&git), &played.cause);
+        screen.write(&kept);
+    } else if played.missing.is_empty() {
+        screen.write(&words::next(&played.cause, own));
+    }
 }
 
 /// Ends the world; what it still finds counts too.
@@ -211,11 +236,16 @@ fn end(world: Arc<World>, mut missing: Vec<String>, screen: &mut Screen<'_>) -> 
     Ok(Exit::NeedsHuman)
 }
 
-fn could_not(error: anyhow::Error) -> anyhow::Error {
+fn could_not(error: &anyhow::Error) -> anyhow::Error {
     let fault = Fault::new(Exit::CouldNot, format!("start the small world: {error:#}"));
     fault
         .advise("it needs git with http-backend, python3, and room in the temporary directory")
         .into()
+}
+
+/// A terminal that takes colour, and nobody who minds.
+fn shows_colour(terminal: bool, env: &Environment) -> bool {
+    terminal && env.get("NO_COLOR").is_none() && env.get("TERM") != Some("dumb")
 }
 
 /// The programs that the world runs.
@@ -253,6 +283,7 @@ fn agent(text: &str, env: &Environment) -> Result<Agent> {
         };
         return Ok(Agent {
             name: "own".to_owned(),
+            shown: program.display().to_string(),
             definition: json!({ "kind": "command", "program": program, "billing": "plan" }),
             env: Vec::new(),
         });
@@ -283,6 +314,7 @@ fn agent(text: &str, env: &Environment) -> Result<Agent> {
     let names: Vec<&&str> = given.keys().collect();
     Ok(Agent {
         name: "claude".to_owned(),
+        shown: "claude".to_owned(),
         definition: json!({ "kind": "claude", "program": program, "env": names }),
         env: given
             .into_iter()
@@ -361,11 +393,11 @@ fn untouched(
     let after = own::fingerprint(path)?;
     let changed = own::differences(before, &after);
     match changed.first() {
-        None => screen.write(&format!(
-            "{} is as it was: {} files compared.\n",
+        None => screen.tell(Told::Step(vec![format!(
+            "{} is as it was: {} files compared",
             path.display(),
             after.len()
-        )),
+        )])),
         Some(first) => missing.push(format!(
             "{} changed in your own copy meanwhile ({} in all)",
             first.display(),
@@ -402,9 +434,10 @@ fn wait_for_interrupt(world: &Weak<World>) {
     if came.is_err() {
         return;
     }
-    if let Some(world) = world.upgrade() {
-        world.abandon();
-    }
+    // Once the story is over, nothing is left to take away.
+    let Some(world) = world.upgrade() else { return };
+    INTERRUPTED.store(true, Ordering::SeqCst);
+    world.abandon();
     let _unread = writeln!(
         std::io::stderr().lock(),
         "tick demo: interrupted; nothing is left behind"
@@ -418,4 +451,34 @@ fn wait_for_interrupt(world: &Weak<World>) {
 )]
 fn leave() -> ! {
     std::process::exit(130)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_for_terminals_whose_owner_wants_it() {
+        let env = |values: &[(&'static str, &'static str)]| Environment::new(values.iter().copied());
+        assert!(shows_colour(true, &env(&[("TERM", "xterm"), ("NO_COLOR", "")])));
+        assert!(!shows_colour(false, &env(&[])));
+        assert!(!shows_colour(true, &env(&[("NO_COLOR", "1")])));
+        assert!(!shows_colour(true, &env(&[("TERM", "dumb")])));
+    }
+
+    #[test]
+    fn an_agent_is_a_program_that_is_there() {
+        let env = Environment::new([("PATH", "/nonexistent")]);
+        let refused = |text: &str| match agent(text, &env) {
+            Ok(_) => panic!("{text} is taken"),
+            Err(error) => error.downcast::<Fault>().unwrap().exit,
+        };
+        assert_eq!(refused("codex"), Exit::Usage);
+        assert_eq!(refused("command:/nonexistent/agent"), Exit::Usage);
+        assert_eq!(refused("claude"), Exit::CouldNot);
+        assert_eq!(refused("claude:/bin/sh"), Exit::Config);
+        let shell = agent("command:/bin/sh", &env).unwrap();
+        assert_eq!(shell.definition["kind"], "command");
+        assert!(Path::new(shell.definition["program"].as_str().unwrap()).is_absolute());
+    }
 }

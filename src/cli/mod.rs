@@ -149,7 +149,11 @@ pub fn main() -> ExitCode {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let result = run(&cli, &mut out);
     // What was answered before an error is part of the result.
-    let flushed = out.flush();
+    let flushed = out.flush().or_else(|error| match error.kind() {
+        // A reader that has seen enough, such as `head`, is no bug.
+        std::io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    });
     match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
         Ok(exit) => exit.into(),
         Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),

@@ -67,7 +67,24 @@ pub fn signal_of_tests(world: &World, test: &[String]) -> Result<Result<Value, N
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let suite = runtime.block_on(run_tests(&room, &tree, test))?;
     fs::remove_dir_all(&room).context("remove the tree of the first look")?;
-    Ok(signal_of(&suite, &world.town().options.slot()))
+    Ok(signal_of(&suite, &world.town().options.slot()).map(|signal| relative(signal, &tree)))
+}
+
+/// Production never saw the tree in which the tests ran.
+fn relative(mut signal: Value, tree: &Path) -> Value {
+    let tree = tree.display();
+    for value in signal
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|fields| fields.values_mut())
+    {
+        if let Value::String(text) = value {
+            *text = text
+                .replace(&format!("file://{tree}/"), "")
+                .replace(&format!("{tree}/"), "");
+        }
+    }
+    signal
 }
 
 async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
@@ -152,14 +169,14 @@ fn signal_of(suite: &Suite, repo: &str) -> Result<Value, NoSignal> {
         });
     };
     let title = result.message.lines().next().unwrap_or_default();
-    let message = if result.trace.trim().is_empty() {
+    let stack = if result.trace.trim().is_empty() {
         &result.message
     } else {
         &result.trace
     };
     Ok(json!({
-        "title": title, "message": result.message, "stack": message, "repo": repo, "route": id,
-        "signature": signature(message).signature,
+        "title": title, "message": result.message, "stack": stack, "repo": repo, "route": id,
+        "signature": signature(stack).signature,
     }))
 }
 

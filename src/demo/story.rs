@@ -60,7 +60,6 @@ pub struct Played {
     /// The product handed over to a person, or closed the incident in another way.
     pub ended: Option<String>,
     mails: bool,
-    pulls: bool,
 }
 
 pub struct Story<'a> {
@@ -115,10 +114,7 @@ impl<'a> Story<'a> {
             .context("the bug has a pull request")?;
         (self.tell)(Told::Gap);
         let live = self.release()?;
-        self.step(format!(
-            "{} merges PR #{} \"{}\"; {live} goes live",
-            bug.author, bug.number, bug.title
-        ));
+        self.step(format!("{} merges \"{}\"; {live} goes live", bug.author, bug.title));
         self.world.traffic_over(BUSY, Duration::from_mins(10))?;
         let failed = self.errors();
         (self.tell)(Told::More(vec![format!("{failed} of the next {BUSY} requests fail")]));
@@ -152,8 +148,13 @@ impl<'a> Story<'a> {
         let most = if self.stage.recording { 12 } else { 40 };
         for _ in 0..most {
             let ticked = self.tick()?;
-            if let Some(waiting) = ticked.report.waiting.first() {
-                let line = words::waiting(self.played.sum.ticks, &waiting.why, self.played.sum.models);
+            let (n, report) = (self.played.sum.ticks, &ticked.report);
+            let line = match report.waiting.first() {
+                Some(waiting) => Some(words::waiting(n, &waiting.why, report.models_called)),
+                None if is_healthy(&ticked) => Some(words::healthy(n, report.sources, report.collect_ms, 0)),
+                None => None,
+            };
+            if let Some(line) = line {
                 self.step(line);
             }
             match ticked.exit {
@@ -188,17 +189,15 @@ impl<'a> Story<'a> {
     /// A tick that has nothing to find.
     fn calm(&mut self) -> Result<()> {
         let ticked = self.tick()?;
-        let Report {
-            sources,
-            collect_ms,
-            models_called,
-            ..
-        } = ticked.report;
-        let quiet = ticked.exit == Some(0) && ticked.report.events.is_empty() && ticked.report.signals == 0;
-        if quiet && models_called == 0 {
+        if is_healthy(&ticked) {
             self.played.healthy += 1;
-            let line = words::healthy(self.played.sum.ticks, sources, collect_ms, models_called);
-            self.step(line);
+            let (n, report) = (self.played.sum.ticks, &ticked.report);
+            self.step(words::healthy(
+                n,
+                report.sources,
+                report.collect_ms,
+                report.models_called,
+            ));
         }
         Ok(())
     }
@@ -254,11 +253,8 @@ impl<'a> Story<'a> {
             "guards" | "proof" if first.contains("REFUSED") => self.played.sum.refused += 1,
             "proof" => self.played.proven |= lines.iter().any(|line| line.contains("GREEN")),
             // The pull request says the same; later pushes stand alone.
-            "push" if !self.played.pulls => return,
-            "pull" => {
-                self.played.pulls = true;
-                self.played.sum.drafts += u32::from(first.starts_with("draft"));
-            }
+            "push" if self.pull().is_none() => return,
+            "pull" => self.played.sum.drafts += u32::from(first.starts_with("draft")),
             "merge" => {
                 if let Some(line) = self.checks_that_ran() {
                     lines[0] = line;
@@ -304,7 +300,11 @@ impl<'a> Story<'a> {
             events: signals.iter().map(|s| s.count).sum(),
             title: event.lines.get(1).cloned().unwrap_or_default(),
             route: first.evidence["route"].as_str().map(str::to_owned),
-            after: live.zip(seen).map(|(live, seen)| (seen - live.since).num_seconds()),
+            // The signal of a foreign repository begins when the story wants it.
+            after: live
+                .zip(seen)
+                .filter(|_| self.world.town().options.runs_app())
+                .map(|(live, seen)| (seen - live.since).num_seconds()),
             release,
         })
     }
@@ -319,13 +319,7 @@ impl<'a> Story<'a> {
         };
         let required = &forge.settings.required_checks;
         let names: Vec<&str> = required.iter().filter(green).map(String::as_str).collect();
-        (names.len() == required.len()).then(|| {
-            format!(
-                "CI success at {}: {} (all required)",
-                short(&pull.head_sha),
-                names.join(", ")
-            )
-        })
+        (names.len() == required.len()).then(|| words::checks(short(&pull.head_sha), &names))
     }
 
     /// The product's verdict after its watch, with the requests that the release itself counted.
@@ -481,6 +475,13 @@ impl<'a> Story<'a> {
         ensure!(!facts.tree.is_empty(), "{commit} has no tree");
         Ok(facts.tree)
     }
+}
+
+/// Nothing was wrong, nothing was due, no model was called.
+fn is_healthy(ticked: &Ticked) -> bool {
+    let report = &ticked.report;
+    let quiet = report.events.is_empty() && report.signals == 0 && report.waiting.is_empty();
+    ticked.exit == Some(0) && quiet && report.models_called == 0
 }
 
 fn path(path: &std::path::Path) -> Result<&str> {

@@ -64,10 +64,21 @@ impl Tracker {
                 .find_map(|name| signal.pointer(name).and_then(Value::as_str));
             found.unwrap_or_default().to_owned()
         };
+        let (title, message) = (text(&["/title", "/message"]), text(&["/message", "/title"]));
+        let title = title.lines().next().unwrap_or_default();
+        let named = title.split_once(": ").filter(|(kind, _)| !kind.contains(' '));
+        let kind = match (signal.get("type").and_then(Value::as_str), named) {
+            (Some(kind), _) | (None, Some((kind, _))) => kind.to_owned(),
+            (None, None) => title.to_owned(),
+        };
+        let first = message.lines().next().unwrap_or_default();
+        let said = first.strip_prefix(&format!("{kind}: ")).unwrap_or(first).to_owned();
+        let stack = text(&["/stack", "/evidence/stack"]);
         let what = Exception {
-            kind: text(&["/type", "/title"]),
-            message: text(&["/message", "/title"]),
-            stack: text(&["/stack", "/evidence/stack"]),
+            kind,
+            message: said,
+            // Many sources put the whole text into the message.
+            stack: if stack.is_empty() { message } else { stack },
             route: text(&["/route", "/evidence/route"]),
             release: Some(release.to_owned()),
         };

@@ -5,8 +5,9 @@ use std::{fmt::Write as _, time::Duration};
 
 use super::page::{WIDTH, count, wrap};
 
-/// Column in which the story begins; the seconds stand left of it.
-const INDENT: usize = 11;
+/// Column in which a step begins, right of its seconds, and the one of its further lines.
+const STEP: usize = 9;
+const MORE: usize = 11;
 /// Words that colour helps to find. They say the same without it.
 const PAINTED: [(&str, &str); 7] = [
     ("UNHEALTHY", "31"),
@@ -18,8 +19,9 @@ const PAINTED: [(&str, &str); 7] = [
     ("healthy", "32"),
 ];
 
-/// What somebody reads before the story begins.
-pub fn intro(own: Option<&str>, agent: &str) -> String {
+/// What somebody reads before the story begins: `own` is their repository, `agent` whoever repairs instead of the
+/// recording.
+pub fn intro(own: Option<&str>, agent: Option<&str>) -> String {
     let world = match own {
         None => {
             "A rehearsal of the whole loop in a small world inside this machine: a git server with CI, a deployer, \
@@ -31,52 +33,49 @@ pub fn intro(own: Option<&str>, agent: &str) -> String {
              tracker, a mailbox. The clone holds what is committed; your own copy is only read."
         ),
     };
-    let needs = "No account is used and the world talks on loopback only. Its clock jumps a quarter of an hour between \
-                 two ticks.";
-    let mut text = wrap(&format!("{world} {needs} {agent}"), WIDTH).join("\n");
-    text.push_str("\n\n");
-    text
-}
-
-/// Who repairs, as the introduction says it.
-pub fn agent_words(agent: Option<&str>) -> String {
-    match agent {
-        None => "The agent is a recording of two patches; a real one: tick demo --agent claude".to_owned(),
-        Some(name) => format!("The agent is {name}."),
-    }
+    let (needs, agent) = match agent {
+        None => (
+            "No account, no key, nothing leaves loopback.",
+            "The agent is a recording of two patches. A real one: tick demo --agent claude".to_owned(),
+        ),
+        Some(name) => (
+            "The world needs no account and talks on loopback only.",
+            format!("The agent is {name}; what it talks to is its own affair."),
+        ),
+    };
+    let clock = "The world's clock jumps a quarter of an hour between two ticks.";
+    let lines = [wrap(&format!("{world} {needs} {clock}"), WIDTH), wrap(&agent, WIDTH)].concat();
+    lines.join("\n") + "\n\n"
 }
 
 /// A step of the story: seconds since the start, then what happened, further lines below it.
 pub fn step(elapsed: Duration, lines: &[String]) -> String {
-    let mut text = String::new();
-    for (n, line) in lines.iter().enumerate() {
-        let lead = if n == 0 {
-            format!("{:>5.1} s", elapsed.as_secs_f64())
-        } else {
-            String::new()
-        };
-        text.push_str(&hanging(&lead, line));
-    }
-    text
+    let Some((first, further)) = lines.split_first() else {
+        return String::new();
+    };
+    let seconds = format!("{:>5.1} s", elapsed.as_secs_f64());
+    hanging(&format!("{seconds:STEP$}"), first) + &more(further)
 }
 
 /// Further lines of the step before.
 pub fn more(lines: &[String]) -> String {
-    lines.iter().map(|line| hanging("", line)).collect()
+    lines.iter().map(|line| hanging(&" ".repeat(MORE), line)).collect()
 }
 
 /// Wrapped below its own first sentence: a word and two spaces make a column.
 fn hanging(lead: &str, line: &str) -> String {
     let line = super::story::console(line);
-    let words = line.find("  ").map_or(0, |at| {
-        let gap = line[at..].len() - line[at..].trim_start().len();
-        at + gap
-    });
-    let column = if words > 0 && words < 24 { words } else { 0 };
+    let rest = line.find("  ").map_or(line.as_str(), |at| line[at..].trim_start());
+    let label = line.len() - rest.len();
+    let label = if label < 24 { label } else { 0 };
+    let column = lead.len() + label;
     let mut text = String::new();
-    for (n, part) in wrap(&line[column..], WIDTH - INDENT - column).into_iter().enumerate() {
-        let (lead, head) = if n == 0 { (lead, &line[..column]) } else { ("", "") };
-        let whole = format!("{lead:INDENT$}{head:column$}{part}");
+    for (n, part) in wrap(&line[label..], WIDTH - column.max(MORE)).into_iter().enumerate() {
+        let whole = if n == 0 {
+            format!("{lead}{}{part}", &line[..label])
+        } else {
+            format!("{:1$}{part}", "", column.max(MORE))
+        };
         let _infallible = writeln!(text, "{}", whole.trim_end());
     }
     text
@@ -153,13 +152,23 @@ pub fn unhealthy(sight: &Sight) -> Vec<String> {
     lines
 }
 
-/// A tick that leaves something for later ones.
+/// A tick that leaves something for later ones; `models` were called in it.
 pub fn waiting(tick: u32, why: &str, models: u32) -> String {
-    let spent = match models {
-        0 => String::new(),
-        n => format!("; {} so far", count(n.into(), "model call")),
+    let why = why.strip_prefix("tick moves next: ").unwrap_or(why);
+    match models {
+        0 => format!("tick {tick}   ends: {why}"),
+        n => format!("tick {tick}   ends after {}: {why}", count(n.into(), "model call")),
+    }
+}
+
+/// The checks that were green when the head was merged; all of them are required.
+pub fn checks(head: &str, names: &[&str]) -> String {
+    let required = match names.len() {
+        1 => "required",
+        2 => "both required",
+        _ => "all required",
     };
-    format!("tick {tick}   ends, waiting: {why}{spent}")
+    format!("CI success at {head}: {} ({required})", names.join(", "))
 }
 
 /// What the whole run came to.
@@ -182,7 +191,9 @@ pub fn summary(elapsed: Duration, sum: &Sum) -> String {
     if sum.drafts > 0 {
         parts.push(count(sum.drafts.into(), "draft"));
     }
-    parts.push(format!("{} merged", sum.merged));
+    if sum.merged > 0 || sum.drafts == 0 {
+        parts.push(format!("{} merged", sum.merged));
+    }
     parts.push(count(sum.mails, "mail"));
     format!("\nDone in {:.1} s: {}.\n", elapsed.as_secs_f64(), parts.join(", "))
 }
@@ -211,11 +222,12 @@ pub fn next(cause: &str, own: bool) -> String {
 /// Where the files of a kept world are.
 pub fn kept(root: &str, home: &str, git: &str, cause: &str) -> String {
     format!(
-        "Kept in {root}; the servers have ended, the files stay.\n\
+        "Kept in {root}\n\
+         (the servers have ended, the files stay). To look inside:\n\
          \x20 tick --home {home} show {cause}\n\
          \x20 tick --home {home} audit verify\n\
          \x20 git -C {git} log --stat\n\
-         \x20 rm -r {root}    when you have seen enough\n"
+         \x20 rm -r {root}\n"
     )
 }
 
@@ -247,8 +259,8 @@ mod tests {
             &[long.to_owned(), "all tests         35 of 35 pass, 0 skipped".to_owned()],
         );
         insta::assert_snapshot!(text, @r"
-          3.1 s    proof    a name that is so long that the line does not hold it all,
-                            run by tick, not by the agent
+          3.1 s  proof    a name that is so long that the line does not hold it all, run
+                          by tick, not by the agent
                    all tests         35 of 35 pass, 0 skipped
         ");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));

@@ -46,7 +46,8 @@ fn place(finding: &Finding) -> String {
 pub fn proof(proof: &Proof) -> Vec<String> {
     match &proof.grade {
         ProofGrade::Proven => {
-            let names = proof.witness_ids.join(", ");
+            let names: Vec<&str> = proof.witness_ids.iter().map(|id| last_part(id)).collect();
+            let names = names.join(", ");
             let head = proof.head_counts;
             let total = head.pass + head.fail + head.error + head.skip;
             vec![
@@ -63,6 +64,17 @@ pub fn proof(proof: &Proof) -> Vec<String> {
         ProofGrade::NotRed(why) => vec![format!("proof    REFUSED, not red without the fix: {why}")],
         ProofGrade::NotGreen(why) => vec![format!("proof    REFUSED, not green with the fix: {why}")],
     }
+}
+
+/// A test's own name, without the module and class that `unittest` and `cargo test` put before it.
+fn last_part(id: &str) -> &str {
+    if id.contains(char::is_whitespace) {
+        return id;
+    }
+    id.rsplit(['.', ':'])
+        .next()
+        .filter(|name| !name.is_empty())
+        .unwrap_or(id)
 }
 
 /// One event as lines of a terminal: seconds since the start, then what happened.

@@ -74,7 +74,10 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
     let spend = ctx
         .store()
         .reserve(question.incident, question.claim, role, &agent.name, worst, ctx.now())?;
-    let run_id = RunId::parse(&format!("{}.{spend}", question.name)).context("name an agent run")?;
+    // Fresh, because what carries the mark is killed in the end: the same cause in another home is not ours to end.
+    let fresh = nonce()?;
+    let run_id = format!("{}.{spend}.{}", question.name, fresh.as_str());
+    let run_id = RunId::parse(&run_id).context("name an agent run")?;
     if let Some(claim) = question.claim {
         ctx.store().set_running(claim, Some(&run_id))?;
     }

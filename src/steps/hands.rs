@@ -87,6 +87,13 @@ impl Ctx {
         if config.agents.fix.is_empty() || config.agents.audit.is_empty() {
             lower(Mode::Diagnose, "no agent is configured for fixing and auditing");
         }
+        if !config.agents.unsandboxed {
+            // Landlock and seccomp hold files and calls, not the network: the whole sandbox is not built yet.
+            lower(
+                Mode::Diagnose,
+                "no sandbox holds the network of agents and tests here; agents.unsandboxed accepts that",
+            );
+        }
         if config.agents.triage.is_empty() {
             lower(Mode::Observe, "no agent is configured for triage");
         }

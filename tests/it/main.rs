@@ -10,6 +10,8 @@ mod collect;
 #[cfg(test)]
 mod config_cli;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod kill;
