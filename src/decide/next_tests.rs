@@ -2,10 +2,14 @@
 //! of the state machine; the sweep over all stops puts a stop sign before every single turn.
 
 mod fake;
+mod given;
 
 use chrono::TimeDelta;
 
-use self::fake::{Fake, Made, Rest, at, name_of, review, sha};
+use self::{
+    fake::{Fake, Made, Rest, name_of},
+    given::{at, review, sha},
+};
 use super::{
     facts::{Approved, Need, Seen, Status},
     merge::Restores,

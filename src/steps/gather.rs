@@ -185,7 +185,7 @@ fn by_head<T: DeserializeOwned>(rows: &Rows, kind: &str, head: Option<&Sha>) -> 
     }
 }
 
-type Effects = std::collections::BTreeMap<String, EffectRow>;
+type Effects = BTreeMap<String, EffectRow>;
 
 fn text_of(row: &EffectRow, field: &str) -> Option<String> {
     row.result.as_ref()?.get(field)?.as_str().map(str::to_owned)

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +14,6 @@ use crate::{
 /// A home on which one healthy tick was run.
 fn used(home: &Path) -> PathBuf {
     fs::write(home.join("config.json"), "{}").unwrap();
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(home.join("config.json"), fs::Permissions::from_mode(0o600)).unwrap();
     let (code, text) = run(home, &[]);
     assert_eq!(code, 0, "{text}");

@@ -1,37 +1,27 @@
 //! A fake of the outside over facts in memory: `observe` reads it, `perform` changes facts and it. It decides nothing,
 //! and replaces exactly these two: the seed of a simulator.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::given::{at, audit, facts, guards, policy, proof, pull, sha, triage};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Cause, ClassRecord, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen,
-            Spend, Status, Watch, keys,
+            AttemptFacts, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status, Watch, keys,
         },
         merge::Restores,
         next::{self, Action, Next},
     },
     model::{
-        AttemptId, IncidentId, Mode, PullNumber, Sha, Signature, Slot,
+        AttemptId, IncidentId, Mode, PullNumber, Sha, Signature,
         checks::{Check, CheckState, Checks},
-        evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade, Witness},
-        incident::{Attempt, AttemptOutcome, FailureType, Incident, IncidentOutcome, Triage, TriageVerdict},
-        pull::{CommitInfo, Pull, PullState, Review, ReviewState, Rules, StopSigns},
-        signal::{Severity, SignalKind},
+        evidence::{AuditVerdict, GuardVerdict, ProofGrade},
+        incident::{Attempt, AttemptOutcome, IncidentOutcome, TriageVerdict},
+        pull::{CommitInfo, Pull, PullState, Rules, StopSigns},
     },
 };
-
-pub(super) fn at(minutes: i64) -> DateTime<Utc> {
-    let start = DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z").unwrap();
-    start.to_utc() + TimeDelta::minutes(minutes)
-}
-
-pub(super) fn sha(n: u32) -> Sha {
-    Sha::parse(&format!("{n:07x}{n:033x}")).unwrap()
-}
 
 /// What an attempt turns out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +47,7 @@ pub(super) enum Rest {
     Done(IncidentOutcome),
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the world")]
 pub(super) struct Fake {
     pub(super) facts: Facts,
     pub(super) policy: Policy,
@@ -87,33 +78,9 @@ pub(super) struct Fake {
     next_sha: u32,
 }
 
-pub(super) fn review(who: &str, may_write: bool, state: ReviewState, commit: &Sha) -> Review {
-    Review {
-        author: who.to_owned(),
-        state,
-        commit: Some(commit.clone()),
-        body: String::new(),
-        submitted_at: None,
-        author_may_write: may_write,
-    }
-}
-
 pub(super) fn name_of(action: &Action) -> String {
     let text = format!("{action:?}");
     text.split([' ', '(', '{']).next().unwrap().to_owned()
-}
-
-fn triage(verdict: TriageVerdict) -> Triage {
-    Triage {
-        signature: Signature::parse("7f3a91c07f3a91c0").unwrap(),
-        verdict,
-        failure_type: FailureType::Runtime,
-        repo: Slot::parse("shop").unwrap(),
-        root_cause: String::new(),
-        suspected_files: Vec::new(),
-        confidence: 0.9,
-        same_as: None,
-    }
 }
 
 impl Fake {
@@ -283,31 +250,8 @@ impl Fake {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
             Action::Attempt { n, base, .. } => self.attempt(*n, base),
-            Action::Guards { .. } => {
-                let verdict = if self.made[0] == Made::WeakTest {
-                    GuardVerdict::Reject
-                } else if self.made[0] == Made::Sensitive {
-                    GuardVerdict::NeedsHuman
-                } else {
-                    GuardVerdict::Accept
-                };
-                self.newest().guards = Some(guards(verdict));
-                if verdict == GuardVerdict::Reject {
-                    let n = self.facts.attempts.len();
-                    self.newest().attempt.failure_sig = Some(format!("{n}-{n}"));
-                }
-            }
-            Action::Prove { head, .. } => {
-                let grade = if self.made[0] == Made::NotRed {
-                    ProofGrade::NotRed("the new test passes on the base".to_owned())
-                } else if self.made[0] == Made::Unproven {
-                    ProofGrade::Unproven("the runner is not known".to_owned())
-                } else {
-                    ProofGrade::Proven
-                };
-                let base = self.newest().attempt.base.clone();
-                self.newest().proof = Some(proof(base, head.clone(), grade));
-            }
+            Action::Guards { .. } => self.guard(),
+            Action::Prove { head, .. } => self.prove(head),
             Action::Push { head, .. } => {
                 self.facts
                     .pushed_before
@@ -363,24 +307,12 @@ impl Fake {
                 self.merged(landed, proof.head().clone(), None);
                 self.facts.merge.as_mut().unwrap().landed = None;
             }
-            Action::Adopt { sha, by } => {
-                let head = self.pull.as_ref().unwrap().head_sha.clone();
-                self.merged(sha.clone(), head, Some(by.clone().unwrap_or_default()));
-            }
-            Action::Landed { .. } => {
-                let (tree, base) = (sha(900), self.facts.current().unwrap().attempt.base.clone());
-                let (is, parent) = self.landed.clone().unwrap_or((tree.clone(), base.clone()));
-                self.merge_facts().landed = Some(Landed {
-                    tree: is,
-                    parent,
-                    expected_tree: tree,
-                    tested_base: base,
-                });
-            }
-            Action::TestLanded { .. } => self.merge_facts().landed_tests = Some(self.landed_tests),
+            Action::Adopt { .. }
+            | Action::Landed { .. }
+            | Action::TestLanded { .. }
+            | Action::Live { .. }
+            | Action::Observed { .. } => self.after_merge(action),
             Action::Freeze { why } => self.facts.frozen = Some(why.clone()),
-            Action::Live { .. } => self.merge_facts().live_at = Some(now),
-            Action::Observed { verdict, .. } => self.merge_facts().observed = Some(verdict.clone()),
             Action::Note { .. }
             | Action::MakeRevert { .. }
             | Action::PushRevert { .. }
@@ -400,6 +332,56 @@ impl Fake {
                 assert!(self.facts.told.insert(*status), "{status:?} is told twice");
                 self.mails.push(*status);
             }
+        }
+    }
+
+    fn guard(&mut self) {
+        let verdict = if self.made[0] == Made::WeakTest {
+            GuardVerdict::Reject
+        } else if self.made[0] == Made::Sensitive {
+            GuardVerdict::NeedsHuman
+        } else {
+            GuardVerdict::Accept
+        };
+        let n = self.facts.attempts.len();
+        let attempt = self.newest();
+        attempt.guards = Some(guards(verdict));
+        if verdict == GuardVerdict::Reject {
+            attempt.attempt.failure_sig = Some(format!("{n}-{n}"));
+        }
+    }
+
+    fn prove(&mut self, head: &Sha) {
+        let grade = if self.made[0] == Made::NotRed {
+            ProofGrade::NotRed("the new test passes on the base".to_owned())
+        } else if self.made[0] == Made::Unproven {
+            ProofGrade::Unproven("the runner is not known".to_owned())
+        } else {
+            ProofGrade::Proven
+        };
+        let base = self.newest().attempt.base.clone();
+        self.newest().proof = Some(proof(base, head.clone(), grade));
+    }
+
+    fn after_merge(&mut self, action: &Action) {
+        if let Action::Adopt { sha, by } = action {
+            let head = self.pull.as_ref().unwrap().head_sha.clone();
+            self.merged(sha.clone(), head, Some(by.clone().unwrap_or_default()));
+        } else if let Action::Landed { .. } = action {
+            let (tree, base) = (sha(900), self.facts.current().unwrap().attempt.base.clone());
+            let (is, parent) = self.landed.clone().unwrap_or((tree.clone(), base.clone()));
+            self.merge_facts().landed = Some(Landed {
+                tree: is,
+                parent,
+                expected_tree: tree,
+                tested_base: base,
+            });
+        } else if let Action::TestLanded { .. } = action {
+            self.merge_facts().landed_tests = Some(self.landed_tests);
+        } else if let Action::Live { .. } = action {
+            self.merge_facts().live_at = Some(self.now);
+        } else if let Action::Observed { verdict, .. } = action {
+            self.merge_facts().observed = Some(verdict.clone());
         }
     }
 
@@ -506,146 +488,5 @@ impl Fake {
         } else if let Action::MergeRevert(proof) = action {
             revert.merged = Some(proof.head().clone());
         }
-    }
-}
-
-fn facts(id: IncidentId) -> Facts {
-    Facts {
-        cause: Cause {
-            signature: id.signature(),
-            title: "ZeroDivisionError: division by zero".to_owned(),
-            label: "bug".to_owned(),
-            kind: SignalKind::Exception,
-            severity: Severity::Error,
-            culprit: None,
-            first_seen: at(-60),
-            last_seen: at(-1),
-            count: 60,
-            release: None,
-            ignored_until: None,
-        },
-        incident: Incident {
-            id,
-            repo: Slot::parse("shop").unwrap(),
-            opened_at: at(0),
-            due_at: Some(at(0)),
-            closed_at: None,
-            outcome: None,
-        },
-        triage: None,
-        triage_failures: 0,
-        last_attempt: 0,
-        attempts: Vec::new(),
-        pushed: None,
-        pushed_before: BTreeSet::new(),
-        pull: None,
-        merge: None,
-        revert: None,
-        told: BTreeSet::new(),
-        done: BTreeSet::new(),
-        begun: BTreeSet::new(),
-        refused: std::collections::BTreeMap::new(),
-        approved: None,
-        paused: None,
-        frozen: None,
-        spent_usd: Spend::default(),
-        record: ClassRecord::default(),
-        other_open_pulls: 0,
-        attempts_this_run: 0,
-        source_ok_at: None,
-        watch: None,
-        elsewhere: None,
-    }
-}
-
-fn policy() -> Policy {
-    Policy {
-        rung: Mode::Active,
-        missing: Vec::new(),
-        usd_per_incident: 5.0,
-        usd_per_day: 20.0,
-        usd_per_month: 200.0,
-        usd_per_run: 1.0,
-        agent_runs_per_day: 50,
-        retries_per_run: 10,
-        open_pulls_per_repo: 2,
-        rollback_own: true,
-        observe_min: TimeDelta::minutes(30),
-        may_skip: Vec::new(),
-        nonblocking: None,
-        release_known: true,
-    }
-}
-
-fn pull(number: u64, head: Sha, draft: bool) -> Pull {
-    Pull {
-        number: PullNumber(number),
-        node_id: String::new(),
-        url: String::new(),
-        state: PullState::Open,
-        draft,
-        title: String::new(),
-        body: String::new(),
-        head_ref: String::new(),
-        head_sha: head,
-        base_ref: "main".to_owned(),
-        labels: Vec::new(),
-        mergeable_state: "clean".to_owned(),
-        merge_sha: None,
-        closed_by: None,
-        author: "tick-bot".to_owned(),
-        reviews: Vec::new(),
-        requested_reviewers: Vec::new(),
-    }
-}
-
-fn guards(verdict: GuardVerdict) -> GuardReport {
-    let finding = Finding {
-        rule: "a-rule".to_owned(),
-        verdict,
-        path: "shop/discount.py".to_owned(),
-        line: None,
-        was: String::new(),
-        is: String::new(),
-        why: "a finding".to_owned(),
-    };
-    GuardReport {
-        verdict,
-        findings: if verdict == GuardVerdict::Accept {
-            Vec::new()
-        } else {
-            vec![finding]
-        },
-        paths: vec!["shop/discount.py".to_owned()],
-        added: 2,
-        removed: 1,
-    }
-}
-
-fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
-    Proof {
-        base,
-        head,
-        grade,
-        witness: Witness::B,
-        witness_ids: Vec::new(),
-        red: String::new(),
-        green_runs: 2,
-        base_counts: Counts::default(),
-        head_counts: Counts::default(),
-        commands: Vec::new(),
-        not_proven: Vec::new(),
-        sandbox: "sandboxed".to_owned(),
-        digest: String::new(),
-    }
-}
-
-fn audit(verdict: AuditVerdict, head: Sha) -> Audit {
-    Audit {
-        verdict,
-        head,
-        agent: "recording".to_owned(),
-        reasons: vec!["because".to_owned()],
-        sandbox: "sandboxed".to_owned(),
     }
 }
