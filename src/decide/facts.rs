@@ -1,7 +1,7 @@
 //! What a decision looks at: facts from the store, what this iteration read outside, and the policy. Plain data;
 //! the little behaviour here derives one fact from another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub struct Facts {
     pub done: BTreeSet<String>,
     /// Effects that were begun and whose outcome is not recorded, by key.
     pub begun: BTreeSet<String>,
+    /// Effects that the outside said no to for certain, by key, with its words.
+    pub refused: BTreeMap<String, String>,
     /// A person's `tick approve`: who, and for which head.
     pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.

@@ -535,6 +535,10 @@ fn publish(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> N
                 "as many pull requests of ours as allowed are open; a person moves next",
             );
         }
+        // The branch is not where we left it: it is somebody else's, and trying again would not change that.
+        if let Some(why) = facts.refused.get(&keys::push(&attempt.attempt.id, &head)) {
+            return escalate(facts, seen, &format!("the host refused the push: {why}"), now);
+        }
         return Next::Act(Action::Push { n, head });
     }
     let draft = policy.rung < Mode::Active || attempt.needs_person().is_some();
@@ -884,6 +888,9 @@ fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) ->
         return by_hand("the merge makes things worse, and its revert fails the tests");
     }
     if revert.pushed.is_none() {
+        if let Some(why) = facts.refused.get(&keys::push_revert(facts.id())) {
+            return by_hand(&format!("the host refused the push of the revert: {why}"));
+        }
         return Next::Act(Action::PushRevert { head: head.clone() });
     }
     let (Some(pull), Some(base), Some(tree)) = (&seen.revert_pull, &revert.base, &revert.tree) else {

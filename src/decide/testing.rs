@@ -1,6 +1,6 @@
 //! Facts that the tables of this folder start from: one proven attempt with an open pull request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -85,6 +85,7 @@ pub(super) fn facts_with_pull() -> Facts {
         told: BTreeSet::new(),
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
+        refused: BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,

@@ -1,6 +1,6 @@
 //! Facts of one incident, read from the store's rows. Derives nothing that `decide` could.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -103,6 +103,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
             .filter(|row| row.outcome.is_none())
             .map(|row| row.key.clone())
             .collect(),
+        refused: refused(&effects),
         approved: rows.rows.value(kind::APPROVED, None)?,
         paused,
         frozen: store.flag("freeze")?,
@@ -193,6 +194,18 @@ fn text_of(row: &EffectRow, field: &str) -> Option<String> {
 
 fn sha_of(row: &EffectRow, field: &str) -> Option<Sha> {
     Sha::parse(&text_of(row, field)?).ok()
+}
+
+fn refused(effects: &Effects) -> BTreeMap<String, String> {
+    effects
+        .values()
+        .filter_map(|row| {
+            Some((
+                row.key.clone(),
+                row.outcome.as_ref()?.strip_prefix("refused: ")?.to_owned(),
+            ))
+        })
+        .collect()
 }
 
 fn pushed(effects: &Effects, id: &IncidentId) -> Option<Pushed> {

@@ -64,14 +64,20 @@ pub(super) async fn push_commit(
         Ok(Push::Done) => Acted::Done(pushed.clone()),
         Ok(Push::Refused(why)) => Acted::Refused(why),
         Ok(Push::Unknown(why)) => Acted::Unknown(why),
-        Err(error) => Acted::Refused(error.to_string()),
+        // Not reached, or not let in: nobody said no to this commit, so the next tick tries again.
+        Err(error) => Acted::Unknown(error.to_string()),
     };
     match effect(ctx, claim, kind, key, &pushed, find, act).await? {
         Effect::Done(_) => {
             ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => Err(Unsettled(format!("push {branch}: {why}")).into()),
+        // A fact for the next turn, which makes it a person's.
+        Effect::Refused(why) => {
+            ctx.say(Some(facts.id()), "push", [format!("{branch} was refused: {why}")]);
+            Ok(())
+        }
+        Effect::Open(why) => Err(Unsettled(format!("push {branch}: {why}")).into()),
     }
 }
 

@@ -143,7 +143,7 @@ fn an_agent_that_gives_up_ends_the_demo_badly() {
     in_order(
         &said(&output),
         &[
-            "The agent\nis own",
+            "The agent is /",
             "triage   bug",
             "too hard",
             "FAILED",
@@ -317,7 +317,7 @@ fn a_repository_of_ones_own_is_rehearsed_on_a_clone() {
             "assumed: this world cannot run your app",
             "UNHEALTHY",
             "TypeError in cart.mjs:3, total",
-            "proof    a cart without a coupon costs its items",
+            "proof    test/no-coupon.test.mjs > a cart without a coupon costs its items",
             "RED ",
             "GREEN ",
             "merged by squash as ",

@@ -84,6 +84,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         told: BTreeSet::new(),
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
+        refused: std::collections::BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use tick::steps::effect::Phase;
+use tick::{demo::forge::Author, steps::effect::Phase};
 
 use super::{
     After, Story,
@@ -76,6 +76,33 @@ fn a_second_home_finds_what_the_first_did() {
     assert!(alone.mails.iter().all(|mail| state.mails.contains(mail)), "{state:#?}");
     let ids: BTreeSet<_> = state.mails.iter().map(|mail| mail.split(' ').next()).collect();
     assert_eq!(ids.len(), state.mails.len(), "{state:#?}");
+}
+
+/// The branch of the cause is taken: nothing is forced, and nothing is tried for ever.
+#[test]
+fn a_branch_that_is_somebody_elses_makes_it_a_persons() {
+    let rig = Rig::new(Story::Plain);
+    let branch = undisturbed(Story::Plain).branches[0].split(' ').next().unwrap();
+    let author = Author {
+        name: "eve",
+        at: rig.world.now(),
+    };
+    let file = ("notes/mine.md".to_owned(), Some(b"mine\n".to_vec()));
+    let base = rig.world.main_head().unwrap();
+    let theirs = rig
+        .world
+        .repo()
+        .commit(branch, Some(&base), author, "mine", &[file])
+        .unwrap();
+    let out = rig.clean(&rig.home);
+    assert_eq!(out.status.code(), Some(1), "{}", crate::spine::shown(&out));
+    assert_eq!(rig.world.repo().head(branch).unwrap(), Some(theirs));
+    rig.step(15);
+    assert_eq!(rig.clean(&rig.home).status.code(), Some(0));
+    assert_eq!(rig.world.forge().pulls.len(), 1, "the bug's alone");
+    assert_eq!(rig.world.mail().take().unwrap().len(), 1);
+    assert!(store_of(&rig.home).open_incidents().unwrap().is_empty());
+    rig.world.finish().unwrap();
 }
 
 /// Config and secrets, no state.
