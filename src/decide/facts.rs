@@ -34,6 +34,8 @@ pub struct Facts {
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
+    /// Pull requests that a person closed before they said `tick retry`: none of them is ours to go on with.
+    pub past_pulls: BTreeSet<PullNumber>,
     pub merge: Option<OurMerge>,
     pub revert: Option<OurRevert>,
     /// Messages that were sent (or, for a lost answer, taken as sent).

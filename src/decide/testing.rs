@@ -74,6 +74,7 @@ pub(super) fn facts_with_pull() -> Facts {
             at: at(-9),
         }),
         pushed_before: BTreeSet::new(),
+        past_pulls: BTreeSet::new(),
         pull: Some(OurPull {
             number: PullNumber(1),
             url: String::new(),

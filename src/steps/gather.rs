@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::DeserializeOwned;
 
-use super::{Ctx, evidence::kind};
+use super::{Ctx, effect::EffectKind, evidence::kind};
 use crate::{
     decide::{
         facts::{
@@ -93,6 +93,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         pushed: pushed(&effects, id),
         pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
+        past_pulls: past_pulls(&effects),
         revert: our_revert(&rows.rows, &effects, id)?,
         merge,
         told: told(&effects),
@@ -236,6 +237,14 @@ fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {
         url: text_of(row, "url")?,
         draft: result.get("draft")?.as_bool()?,
     })
+}
+
+fn past_pulls(effects: &Effects) -> BTreeSet<PullNumber> {
+    effects
+        .values()
+        .filter(|row| row.is_done() && row.kind == EffectKind::OpenPull.prefix() && row.key.starts_with("past:"))
+        .filter_map(|row| Some(PullNumber(row.result.as_ref()?.get("number")?.as_u64()?)))
+        .collect()
 }
 
 fn our_merge(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<OurMerge>> {

@@ -106,7 +106,8 @@ pub(super) async fn open(
         let pulls = github.pulls_by_head(name, &branch).await?;
         let ours = pulls
             .iter()
-            .filter(|p| pr::Marker::find(&p.body).is_some_and(|m| m.incident == *facts.id()));
+            .filter(|p| pr::Marker::find(&p.body).is_some_and(|m| m.incident == *facts.id()))
+            .filter(|p| !facts.past_pulls.contains(&p.number));
         Ok(ours.max_by_key(|p| p.number).map(opened))
     };
     let new = NewPull {

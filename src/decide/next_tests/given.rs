@@ -77,6 +77,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         attempts: Vec::new(),
         pushed: None,
         pushed_before: BTreeSet::new(),
+        past_pulls: BTreeSet::new(),
         pull: None,
         merge: None,
         revert: None,
