@@ -1,0 +1,230 @@
+//! From the first look to a pull request: triage's word, attempts and their budget, the newest head, what a person did.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Action, NEEDS_HUMAN, Next, act_once, done, next_tick, stopped, tell_then, tomorrow};
+use crate::{
+    decide::{
+        budget::{self, Budget},
+        elsewhere::{self, Mended},
+        facts::{AttemptFacts, Facts, Policy, Seen, Status, keys},
+    },
+    model::{
+        Mode,
+        incident::{FailureType, IncidentOutcome, TriageVerdict},
+        pull::PullState,
+    },
+};
+
+/// What a person did to our PR outranks everything that tick wanted.
+pub(super) fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Option<Next> {
+    if facts.merge.is_some() {
+        return None;
+    }
+    let pull = seen.pull.as_ref()?;
+    match pull.state {
+        PullState::Merged => {
+            let sha = pull.merge_sha.clone()?;
+            Some(Next::Act(Action::Adopt {
+                sha,
+                by: pull.closed_by.clone(),
+            }))
+        }
+        PullState::Closed => Some(if facts.done.contains(&keys::close_pull(facts.id())) {
+            tell_then(facts, Status::Resolved, "it is mended on the default branch", || {
+                done(IncidentOutcome::Gone)
+            })
+        } else {
+            tell_then(
+                facts,
+                Status::Declined,
+                "a person closed the pull request without merging it",
+                || done(IncidentOutcome::Declined),
+            )
+        }),
+        PullState::Open => {
+            let ours = facts.pushed.as_ref().map(|p| &p.head);
+            // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
+            let kept = facts.current().and_then(AttemptFacts::head);
+            if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
+                None
+            } else if facts.pushed_before.contains(&pull.head_sha) {
+                Some(next_tick(now, "the forge still shows an earlier head of ours"))
+            } else {
+                Some(tell_then(
+                    facts,
+                    Status::NeedsYou,
+                    "a person pushed to the branch; it is theirs now and the evidence is void",
+                    || Next::Wait {
+                        until: now + TimeDelta::minutes(15),
+                        why: "a person moves next: the branch is theirs; tick retry --keep-branch proves their head"
+                            .to_owned(),
+                    },
+                ))
+            }
+        }
+    }
+}
+
+pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
+    if policy.rung < Mode::Diagnose || facts.triage_failures >= 3 {
+        let why = if policy.rung < Mode::Diagnose {
+            "no model may be asked for this repo".to_owned()
+        } else {
+            format!("triage gave no usable answer {} times", facts.triage_failures)
+        };
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
+    }
+    next_tick(now, "triage has not answered yet; tick moves next")
+}
+
+pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
+    let verdict = facts.triage.as_ref().map_or(TriageVerdict::NeedsHuman, |t| t.verdict);
+    let why = match verdict {
+        TriageVerdict::Noise => return done(IncidentOutcome::Noise),
+        TriageVerdict::Infrastructure => "this is infrastructure, not code",
+        TriageVerdict::Auth => "credentials or rights, not code",
+        TriageVerdict::Config => "a setting, not code",
+        TriageVerdict::NeedsHuman => "triage asks for a person",
+        TriageVerdict::Bug => match policy.missing.first() {
+            Some(missing) => missing,
+            None => "this repo is set to diagnose",
+        },
+    };
+    tell_then(facts, Status::NeedsYou, why, || watch_until_over(facts, now))
+}
+
+/// Told and not repaired: over once its source was read twice in full without it.
+pub(super) fn watch_until_over(facts: &Facts, now: DateTime<Utc>) -> Next {
+    let quiet = facts
+        .source_ok_at
+        .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
+    if quiet {
+        return tell_then(facts, Status::Resolved, "it is over without a change of ours", || {
+            done(IncidentOutcome::Gone)
+        });
+    }
+    Next::Wait {
+        until: now + TimeDelta::minutes(10),
+        why: "a person moves next; tick says when it is over".to_owned(),
+    }
+}
+pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
+    if facts.failure_type() == FailureType::Health && facts.record.merged > 0 {
+        return escalate(
+            facts,
+            seen,
+            "a health failure after our own deployment is rolled back, never patched",
+            now,
+        );
+    }
+    if let Some(stop) = stopped(seen, now) {
+        return stop;
+    }
+    if let Mended::Perhaps { until } = elsewhere::mended(facts, seen, policy, now) {
+        return Next::Wait {
+            until: until.max(now + TimeDelta::minutes(1)),
+            why: "tick moves next: somebody may have mended it on the default branch".to_owned(),
+        };
+    }
+    if budget::revisions(&facts.attempts) > 1 {
+        return escalate(facts, seen, "the auditor asked for a second revision", now);
+    }
+    match budget::judge(facts, policy) {
+        Budget::Exhausted(why) => escalate(facts, seen, &why, now),
+        Budget::Spent(why) => tell_then(facts, Status::Budget, &why, || Next::Wait {
+            until: tomorrow(now),
+            why: format!("budget: {why}; tick moves next when a new day begins"),
+        }),
+        Budget::Wait(why) => next_tick(now, why),
+        Budget::Go { n, of } => {
+            if facts.pull.is_none() && facts.other_open_pulls >= policy.open_pulls_per_repo {
+                let why = format!(
+                    "{} pull requests of ours are open; a person moves next",
+                    facts.other_open_pulls
+                );
+                return next_tick(now, why);
+            }
+            match &seen.base {
+                Some(base) => Next::Act(Action::Attempt {
+                    n,
+                    of,
+                    base: base.clone(),
+                }),
+                None => next_tick(now, "the default branch has no commit yet"),
+            }
+        }
+    }
+}
+
+/// Hands the incident to a person: the PR says so, one message. Without an open PR it is closed until `tick retry`.
+pub(super) fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
+    if facts.pull.is_some() {
+        if let Some(stop) = stopped(seen, now) {
+            return stop;
+        }
+        if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+            label: NEEDS_HUMAN.to_owned(),
+        }) {
+            return next;
+        }
+        // The head that the pull request shows; a later attempt may have none, or one that was never pushed.
+        let shown = facts.pushed.as_ref().map(|p| &p.head);
+        let shown = facts.attempts.iter().rfind(|a| a.head().is_some() && a.head() == shown);
+        if let Some(n) = shown.map(|a| a.attempt.n)
+            && let Some(next) = act_once(facts, &keys::body(facts.id(), "escalated"), || Action::Body {
+                n,
+                slot: "escalated".to_owned(),
+            })
+        {
+            return next;
+        }
+    }
+    tell_then(facts, Status::NeedsYou, why, || {
+        if facts.pull.is_none() {
+            return done(IncidentOutcome::Escalated);
+        }
+        // What the person does with the open pull request is still to be seen.
+        Next::Wait {
+            until: now + TimeDelta::minutes(10),
+            why: format!("a person moves next: merge or close it, or tick retry ({why})"),
+        }
+    })
+}
+
+pub(super) fn judge(facts: &Facts) -> Next {
+    let Some((attempt, head)) = facts.current().and_then(|a| Some((a, a.head()?.clone()))) else {
+        return done(IncidentOutcome::Escalated);
+    };
+    let n = attempt.attempt.n;
+    if attempt.guards.is_none() {
+        Next::Act(Action::Guards { n, head })
+    } else {
+        Next::Act(Action::Prove { n, head })
+    }
+}
+
+pub(super) fn publish(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
+    if let Some(stop) = stopped(seen, now) {
+        return stop;
+    }
+    let Some((attempt, head)) = facts.current().and_then(|a| Some((a, a.head()?.clone()))) else {
+        return done(IncidentOutcome::Escalated);
+    };
+    let n = attempt.attempt.n;
+    if facts.pushed.as_ref().map(|p| &p.head) != Some(&head) {
+        if facts.pull.is_none() && facts.other_open_pulls >= policy.open_pulls_per_repo {
+            return next_tick(
+                now,
+                "as many pull requests of ours as allowed are open; a person moves next",
+            );
+        }
+        // The branch is not where we left it: it is somebody else's, and trying again would not change that.
+        if let Some(why) = facts.refused.get(&keys::push(&attempt.attempt.id, &head)) {
+            return escalate(facts, seen, &format!("the host refused the push: {why}"), now);
+        }
+        return Next::Act(Action::Push { n, head });
+    }
+    let draft = policy.rung < Mode::Active || attempt.needs_person().is_some();
+    Next::Act(Action::OpenPull { n, head, draft })
+}
