@@ -113,7 +113,6 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.since = Some(cause.first_seen);
     words.count = cause.count;
     why.clone_into(&mut words.why);
-    words.culprit = cause.culprit.as_ref().map(super::culprit_line);
     words.before = row
         .releases
         .last()
