@@ -165,11 +165,11 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         facts: proof::Facts {
             base: base.clone(),
             head: head.clone(),
-            incident: IncidentFacts {
-                signature: facts.cause.signature.clone(),
-                exception: exception(&row.title),
-                title: row.title.clone(),
-            },
+            incident: IncidentFacts::of(
+                facts.cause.signature.clone(),
+                &row.title,
+                row.samples.first().map_or("", String::as_str),
+            ),
             has_test_part: !parts.test_part.is_empty(),
             flakes: std::collections::BTreeSet::new(),
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
@@ -208,16 +208,6 @@ fn edit(change: &FileChange) -> FileEdit {
         path: change.path.clone(),
         new: change.new.as_ref().map(|side| (side.mode, side.bytes.clone())),
     }
-}
-
-/// Type and message of the error, where the title has the usual form.
-fn exception(title: &str) -> Option<(String, String)> {
-    let (class, message) = title.split_once(": ")?;
-    let plain = !class.is_empty()
-        && class
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
-    plain.then(|| (class.to_owned(), message.to_owned()))
 }
 
 /// The base's results of an earlier attempt on the same base.
@@ -308,11 +298,19 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     super::private_dir(&dir)?;
     let tree = dir.join("tree");
     mirror.checkout(commit, &tree).await?;
+    // What the commands mean, and which programs of the repository they may start, is the parent's word.
+    let reference = dir.join("parent");
+    let parent = mirror.parents(commit).await?.into_iter().next();
+    mirror.checkout(parent.as_ref().unwrap_or(commit), &reference).await?;
     let run_id = run_id("landed", commit.short())?;
     ctx.store().set_running(claim, Some(&run_id))?;
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
-    let commands = suite::resolve(&tree, &repo.test);
-    let suite = suite::run_suite(&runner, &tree, &commands, &suite_options(ctx, repo, &dir, &run_id)).await;
+    let commands = suite::resolve(&reference, &repo.test);
+    let options = SuiteOptions {
+        reference: Some(reference),
+        ..suite_options(ctx, repo, &dir, &run_id)
+    };
+    let suite = suite::run_suite(&runner, &tree, &commands, &options).await;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
     let suite = suite?;
