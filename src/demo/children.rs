@@ -234,10 +234,11 @@ fn working_in(root: &Path) -> Vec<(i32, String)> {
         .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
         .filter(|(id, _)| *id != own)
         .filter(|(_, dir)| std::fs::read_link(dir.join("cwd")).is_ok_and(|cwd| cwd.starts_with(root)))
-        .map(|(id, dir)| {
+        .filter_map(|(id, dir)| {
             let line = std::fs::read(dir.join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            (id, line.trim().to_owned())
+            // Without a command line it has given up its memory already: it was ended, and is about to be gone.
+            (!line.is_empty()).then_some((id, line))
         })
         .collect()
 }
