@@ -110,10 +110,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(with = "Vec<String>", example = ["npm test"])]
     pub test: Option<Vec<String>>,
-    /// Longest run of all test commands on one tree, in minutes. Default: 20.
-    #[serde(default = "test_timeout_minutes")]
-    #[schemars(range(min = 1, max = 240), example = 20)]
-    pub test_timeout_minutes: u32,
+    /// Longest run of all test commands on one tree, in seconds. Default: 1200.
+    #[serde(default = "test_timeout_seconds")]
+    #[schemars(range(min = 5, max = 14400), example = 1200)]
+    pub test_timeout_seconds: u32,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -565,7 +565,7 @@ macro_rules! defaults {
 defaults! {
     /// As in the shell original: drafts only, until the owner says more.
     mode: Mode = Mode::MonitorOnly;
-    test_timeout_minutes: u32 = 20;
+    test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
     rpc_params: Value = Value::Array(Vec::new());

@@ -230,7 +230,7 @@ impl Checks<'_> {
             may_skip: raw.ci.may_skip.clone(),
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,
-            test_timeout: minutes(raw.test_timeout_minutes),
+            test_timeout: Duration::from_secs(u64::from(raw.test_timeout_seconds)),
             observe_min: minutes(raw.observe_minutes),
         }
     }

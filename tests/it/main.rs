@@ -12,6 +12,8 @@ mod config_cli;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod fake_reds;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod kill;
