@@ -182,7 +182,7 @@ fn a_test_that_was_red_at_the_base_with_the_incidents_error_is_a_witness() {
     let head = prepared.pull().head_sha;
     assert_eq!(
         prepared.ask("SELECT head FROM attempt WHERE n = ?1", "1"),
-        [head.clone()]
+        std::slice::from_ref(&head)
     );
     prepared.merged_by_us().unwrap_or_else(|| panic!("{run}"));
     prepared.assert_evidence(&head, &run);
