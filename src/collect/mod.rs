@@ -18,7 +18,7 @@ mod testing;
 
 use std::pin::Pin;
 
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, select};
 
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
 pub use declared::{Shipped, shipped};
@@ -111,7 +111,10 @@ pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
             }
         }
     }
-    let mut pieces = join_all(jobs).await;
+    let mut pieces = match select(join_all(jobs), std::pin::pin!(session.prepare())).await {
+        Either::Left((pieces, _)) => pieces,
+        Either::Right(((), jobs)) => jobs.await,
+    };
     offline::judge(&mut pieces);
     gather(ctx, pieces)
 }
