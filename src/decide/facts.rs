@@ -1,6 +1,8 @@
 //! What a decision looks at: facts from the store, what this iteration read outside, and the policy. Plain data;
 //! the little behaviour here derives one fact from another.
 
+pub mod keys;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -46,6 +48,8 @@ pub struct Facts {
     pub begun: BTreeSet<String>,
     /// Effects that the outside said no to for certain, by key, with its words.
     pub refused: BTreeMap<String, String>,
+    /// What the outside does not let through, since the last `tick retry`, by [`super::next::hindered_key`].
+    pub hindered: BTreeMap<String, Hindered>,
     /// A person's `tick approve`: who, and for which head.
     pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
@@ -65,6 +69,17 @@ pub struct Facts {
     pub watch: Option<Watch>,
     /// The same about a release that is not ours, for a cause that somebody else may have mended.
     pub elsewhere: Option<Elsewhere>,
+}
+
+/// An action that the outside did not let through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hindered {
+    pub times: u32,
+    /// It will say no again until a person changes something.
+    pub denied: bool,
+    /// Of the last time, in the outside's words where it had any.
+    pub why: String,
+    pub last: DateTime<Utc>,
 }
 
 /// What was seen since a release began to serve in which the cause was never seen before.
@@ -430,54 +445,5 @@ impl Facts {
 
     pub fn failure_type(&self) -> FailureType {
         self.triage.as_ref().map_or(FailureType::Runtime, |t| t.failure_type)
-    }
-}
-
-/// Effects by key, as `decide` names them. One place, so that keys cannot drift apart.
-pub mod keys {
-    use super::{IncidentId, Sha, Status};
-    use crate::model::AttemptId;
-
-    pub fn push(attempt: &AttemptId, head: &Sha) -> String {
-        format!("push:{attempt}:{}", head.short())
-    }
-    pub fn open_pull(incident: &IncidentId) -> String {
-        format!("open_pr:{incident}")
-    }
-    pub fn body(incident: &IncidentId, slot: &str) -> String {
-        format!("body:{incident}:{slot}")
-    }
-    pub fn comment(incident: &IncidentId, slot: &str) -> String {
-        format!("comment:{incident}:{slot}")
-    }
-    pub fn label(incident: &IncidentId, label: &str) -> String {
-        format!("label:{incident}:{label}")
-    }
-    pub fn ready(incident: &IncidentId) -> String {
-        format!("ready:{incident}")
-    }
-    pub fn review(incident: &IncidentId) -> String {
-        format!("review:{incident}")
-    }
-    pub fn close_pull(incident: &IncidentId) -> String {
-        format!("close:{incident}")
-    }
-    pub fn merge(incident: &IncidentId, head: &Sha) -> String {
-        format!("merge:{incident}:{head}")
-    }
-    pub fn note(incident: &IncidentId) -> String {
-        format!("note:{incident}")
-    }
-    pub fn push_revert(incident: &IncidentId) -> String {
-        format!("push_revert:{incident}")
-    }
-    pub fn revert_pull(incident: &IncidentId, merge: &Sha) -> String {
-        format!("revert_pr:{incident}:{merge}")
-    }
-    pub fn merge_revert(incident: &IncidentId, head: &Sha) -> String {
-        format!("merge_revert:{incident}:{head}")
-    }
-    pub fn mail(incident: &IncidentId, status: Status) -> String {
-        format!("mail:{incident}:{}", status.as_str())
     }
 }

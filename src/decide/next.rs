@@ -3,6 +3,7 @@
 
 mod after;
 mod before;
+mod hindered;
 mod pull;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -23,6 +24,7 @@ use crate::model::{
 };
 use after::{merged, take_back};
 use before::{judge, person_moved, publish, repair, told, untriaged};
+pub use hindered::{key as hindered_key, name};
 use pull::pull;
 
 /// One thing to do. Each variant is one arm of `perform`, and at most one outside write.
@@ -285,6 +287,11 @@ fn tell_then(facts: &Facts, status: Status, why: &str, then: impl FnOnce() -> Ne
 
 /// The one next step of an incident.
 pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
+    hindered::gate(facts, wanted(facts, seen, policy, now), now)
+}
+
+/// What the stage asks for, whether or not the outside lets it through.
+fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
     if let Some(outcome) = facts.incident.outcome {
         return done(outcome);
     }

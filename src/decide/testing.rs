@@ -86,6 +86,7 @@ pub(super) fn facts_with_pull() -> Facts {
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
         refused: BTreeMap::new(),
+        hindered: BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,

@@ -10,6 +10,7 @@ pub mod incidents;
 pub mod inert;
 pub mod mail;
 pub mod note;
+pub mod outside;
 pub mod page;
 pub mod plan;
 pub mod pr;

@@ -2,14 +2,13 @@
 //! its record; until it waits or is done.
 
 use anyhow::{Context, Result};
-use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{Ctx, effect::Unsettled, gather, observe, perform};
+use super::{Ctx, gather, hindered, observe, perform};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
-        next::{self, Action, Next},
+        next::{self, Next},
     },
     model::{incident::Incident, report::Waiting},
     store::{Claim, DecisionRow},
@@ -58,12 +57,11 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         match next {
             Next::Act(action) => {
                 let done = perform::perform(ctx, &claim, &facts, &seen, &action).await;
-                if let Err(error) = &done
-                    && let Some(unsettled) = error.downcast_ref::<Unsettled>()
-                {
-                    return unsettled_for_now(ctx, &claim, incident, unsettled);
+                match done {
+                    Ok(()) => hindered::passed(ctx, &claim, &facts, &action)?,
+                    Err(error) if hindered::remember(ctx, &claim, &facts, &action, &error)? => {}
+                    Err(error) => return Err(error.context(format!("failed to {}", next::name(&action)))),
                 }
-                done.with_context(|| format!("failed to {}", action_name(&action)))?;
             }
             Next::Wait { until, why } => {
                 ctx.store().set_due(&claim, until)?;
@@ -115,17 +113,6 @@ pub async fn look(ctx: &Ctx, incident: &Incident) -> Result<(Facts, Seen, Policy
     Ok((facts, seen, policy))
 }
 
-fn unsettled_for_now(ctx: &Ctx, claim: &Claim, incident: &Incident, why: &Unsettled) -> Result<()> {
-    tracing::warn!(incident.id = %incident.id, "{why}; the next tick looks again");
-    ctx.store().set_due(claim, ctx.now() + TimeDelta::minutes(1))?;
-    ctx.report().waiting.push(Waiting {
-        incident: incident.id.clone(),
-        repo: incident.repo.clone(),
-        why: format!("{why}; tick looks again"),
-    });
-    Ok(())
-}
-
 /// Ends what a killed process of ours left running for this incident.
 pub(super) fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
     let running = ctx.store().running(&claim.incident)?;
@@ -148,15 +135,4 @@ fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next:
     ctx.store()
         .put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
     Ok(())
-}
-
-fn action_name(action: &Action) -> String {
-    serde_json::to_value(action)
-        .ok()
-        .and_then(|value| match value {
-            serde_json::Value::String(name) => Some(name),
-            serde_json::Value::Object(map) => map.keys().next().cloned(),
-            _ => None,
-        })
-        .unwrap_or_else(|| "act".to_owned())
 }

@@ -33,6 +33,9 @@ use crate::{
 /// Lets an agent try on `base`, and records what came of it.
 pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of: u32, base: &Sha) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
+    // Before the attempt begins: a forge that cannot be reached costs none.
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
     let mut attempt = Attempt {
         id: AttemptId::new(facts.id(), n),
         n,
@@ -55,7 +58,7 @@ pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of:
         [format!("attempt {n} of {of}, worktree at {}", base.short())],
     );
     let dir = ctx.config.home.state.join("worktrees").join(attempt.id.file_name());
-    let result = work(ctx, claim, facts, repo, &mut attempt, &dir).await;
+    let result = work(ctx, claim, facts, &mirror, &mut attempt, &dir).await;
     git::sweep(&dir).context("remove the worktree of an attempt")?;
     let outcome = result?;
     attempt.charged = charged(&outcome);
@@ -88,12 +91,11 @@ async fn work(
     ctx: &Ctx,
     claim: &Claim,
     facts: &Facts,
-    repo: &Repo,
+    mirror: &Mirror,
     attempt: &mut Attempt,
     dir: &Path,
 ) -> Result<AttemptOutcome> {
-    let mirror = ctx.mirror(repo).await?;
-    mirror.fetch().await?;
+    let repo = ctx.repo(&facts.incident.repo)?;
     git::sweep(dir).context("remove the worktree of an earlier run")?;
     let paths = mirror.worktree(&attempt.base, dir).await?;
     let answer = ask_fixer(ctx, claim, facts, repo, attempt, &paths.tree).await?;
@@ -111,7 +113,7 @@ async fn work(
             root_cause, summary, ..
         }) => attempt.said = format!("{root_cause}\n\n{summary}"),
     }
-    commit(ctx, claim, facts, attempt, &mirror, &paths.tree, &answer.sandbox).await
+    commit(ctx, claim, facts, attempt, mirror, &paths.tree, &answer.sandbox).await
 }
 
 /// A later attempt is a commit on top of what was pushed: squash makes one of it, and nothing is ever forced.

@@ -30,6 +30,7 @@ pub(super) mod kind {
     pub(crate) const LIVE: &str = "live";
     pub(crate) const OBSERVED: &str = "observed";
     pub(crate) const REVERT: &str = "revert";
+    pub(crate) const HINDERED: &str = "hindered";
     pub(crate) const AUTONOMY: &str = "autonomy";
 }
 

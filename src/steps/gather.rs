@@ -6,12 +6,17 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::de::DeserializeOwned;
 
-use super::{Ctx, effect::EffectKind, evidence::kind};
+use super::{
+    Ctx,
+    effect::EffectKind,
+    evidence::kind,
+    hindered::{self, Hindrance},
+};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, OtherRate, OurMerge, OurPull, OurRevert, Pushed, Spend,
-            Status, Watch, keys,
+            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, Hindered, OtherRate, OurMerge, OurPull, OurRevert,
+            Pushed, Spend, Status, Watch, keys,
         },
         merge::Restores,
         observation::rate_per_hour,
@@ -104,6 +109,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
             .map(|row| row.key.clone())
             .collect(),
         refused: refused(&effects),
+        hindered: hindrances(&rows.rows)?,
         approved: rows.rows.value(kind::APPROVED, None)?,
         paused,
         frozen: store.flag("freeze")?,
@@ -206,6 +212,31 @@ fn refused(effects: &Effects) -> BTreeMap<String, String> {
             ))
         })
         .collect()
+}
+
+/// Counted by action, with what was said the last time.
+fn hindrances(rows: &Rows) -> Result<BTreeMap<String, Hindered>> {
+    let mut out: BTreeMap<String, Hindered> = BTreeMap::new();
+    for row in rows.evidence.iter().filter(|row| row.kind == kind::HINDERED) {
+        let Hindrance { action, denied, why } =
+            serde_json::from_value(row.detail.clone()).context("hindered evidence does not read back")?;
+        if row.verdict == hindered::PASSED {
+            out.remove(&action);
+            continue;
+        }
+        let times = out.get(&action).map_or(0, |old| old.times) + 1;
+        let last = row.at;
+        out.insert(
+            action,
+            Hindered {
+                times,
+                denied,
+                why,
+                last,
+            },
+        );
+    }
+    Ok(out)
 }
 
 fn pushed(effects: &Effects, id: &IncidentId) -> Option<Pushed> {

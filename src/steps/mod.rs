@@ -10,6 +10,7 @@ mod evidence;
 pub mod gate;
 mod gather;
 mod hands;
+mod hindered;
 mod judge;
 mod landing;
 pub mod look;

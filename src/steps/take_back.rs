@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     Ctx,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    effect::{Acted, Effect, EffectKind, effect},
     evidence::kind,
     gather::Revert,
     hands::github_name,
@@ -62,7 +62,7 @@ pub(super) async fn note(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> 
             ctx.say(Some(facts.id()), "note", [format!("incident note {path}")]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
+        Effect::Refused(why) | Effect::Denied(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
     }
 }
 
@@ -188,29 +188,16 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
             Err(error) => landing::acted(&error),
         }
     };
-    match effect(
-        ctx,
-        claim,
-        EffectKind::OpenRevert,
-        &key,
-        &json!({ "head": head }),
-        find,
-        act,
-    )
-    .await?
-    {
-        Effect::Done(result) => {
-            let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
-            ctx.say(
-                Some(facts.id()),
-                "revert",
-                [format!("PR #{number} takes {} back", merge.sha.short())],
-            );
-            Ok(())
-        }
-        Effect::Open(why) => Err(Unsettled(format!("open the revert: {why}")).into()),
-        Effect::Refused(why) => bail!("open the revert: {why}"),
-    }
+    let args = json!({ "head": head });
+    let ended = effect(ctx, claim, EffectKind::OpenRevert, &key, &args, find, act).await?;
+    let result = ended.done("open the revert")?;
+    let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
+    ctx.say(
+        Some(facts.id()),
+        "revert",
+        [format!("PR #{number} takes {} back", merge.sha.short())],
+    );
+    Ok(())
 }
 
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
@@ -233,20 +220,14 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &Merge
         Ok(MergeOutcome::AlreadyMerged) => Acted::Unknown("it is merged already".to_owned()),
         Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
         Ok(MergeOutcome::HeadMoved | MergeOutcome::BaseMoved) => Acted::Refused("the branch moved".to_owned()),
-        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
-            Acted::Refused(why)
-        }
+        Ok(MergeOutcome::Blocked(why)) => Acted::Refused(why),
+        Ok(MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => Acted::Denied(why),
         Err(error) => landing::acted(&error),
     };
-    match effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await? {
-        Effect::Done(_) => {
-            ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
-            Ok(())
-        }
-        Effect::Refused(why) | Effect::Open(why) => {
-            Err(Unsettled(format!("merge the revert {}: {why}", proof.pull())).into())
-        }
-    }
+    let ended = effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await?;
+    ended.done(&format!("merge the revert {}", proof.pull()))?;
+    ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
+    Ok(())
 }
 
 /// The repo works on drafts until a person says otherwise.

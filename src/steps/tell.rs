@@ -1,18 +1,19 @@
 //! One message per cause and status. The Message-ID comes from the effect's key, so that a mail which is sent twice
 //! after a lost answer is one mail to the reader.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    effect::{Acted, Effect, EffectKind, effect},
 };
 use crate::{
     adapters::mail::{self, Mail, MailOutcome, Mailer},
     config::MailBackend,
     decide::facts::{Facts, Seen, Status, keys},
+    exit::{Exit, Fault},
     model::{IncidentId, Signature},
     render::mail::{Guess, MailWords, PullLine, mail as render_mail},
     store::Claim,
@@ -86,21 +87,17 @@ async fn send(ctx: &Ctx, claim: &Claim, key: &str, words: &MailWords) -> Result<
         MailOutcome::Refused(why) => Acted::Refused(why),
         MailOutcome::Unknown(why) => Acted::Unknown(why),
     };
-    match effect(
-        ctx,
-        claim,
-        EffectKind::Mail,
-        key,
-        &json!({ "subject": letter.subject }),
-        find,
-        act,
-    )
-    .await?
-    {
-        Effect::Done(_) => Ok(!off),
-        Effect::Open(why) => Err(Unsettled(format!("send the mail {message_id}: {why}")).into()),
-        Effect::Refused(why) => bail!("send the mail {message_id}: {why}; the next tick tries again"),
+    let args = json!({ "subject": letter.subject });
+    let ended = effect(ctx, claim, EffectKind::Mail, key, &args, find, act).await?;
+    if let Effect::Refused(why) = &ended {
+        // Nobody can be told by mail that no mail goes out: the exit code says it.
+        let fault = Fault::new(Exit::CouldNot, format!("send the mail {message_id}: {why}"));
+        return Err(fault
+            .advise("mend notify in the config; the next tick tries again")
+            .into());
     }
+    ended.done(&format!("send the mail {message_id}"))?;
+    Ok(!off)
 }
 
 fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWords> {

@@ -22,6 +22,8 @@ mod mail_server;
 #[cfg(test)]
 mod merges;
 #[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod papers;
 #[cfg(test)]
 mod spine;

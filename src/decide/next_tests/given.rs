@@ -85,6 +85,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
         refused: std::collections::BTreeMap::new(),
+        hindered: std::collections::BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,

@@ -47,10 +47,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The last merge call: one that was refused may stand before it.
     pub(crate) fn merge_at(&self) -> Option<usize> {
         self.requests
             .iter()
-            .position(|r| r.starts_with("PUT ") && r.ends_with("/merge"))
+            .rposition(|r| r.starts_with("PUT ") && r.ends_with("/merge"))
     }
 
     pub(crate) fn waits(&self) -> String {
