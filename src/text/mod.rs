@@ -9,6 +9,7 @@ pub mod fence;
 pub mod inert;
 pub mod jq;
 pub mod json;
+pub mod logs;
 pub mod redact;
 pub mod signature;
 pub mod strict_json;

@@ -57,7 +57,7 @@ impl Redactor {
 
     /// The text with secrets and personal data replaced by `[redacted:KIND]`.
     pub fn redact(&self, text: &str) -> String {
-        let mut text = self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned);
+        let mut text = self.without_known(text);
         // What a replacement uncovers is looked at again, so that redacting twice changes nothing.
         for _ in 0..MOST_PASSES {
             let mut hits = Vec::new();
@@ -70,6 +70,11 @@ impl Redactor {
             }
         }
         text.into_owned()
+    }
+
+    /// The text without the values that this process holds; other secrets stay. For what is redacted further on.
+    pub fn without_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     fn replace_known(&self, text: &str) -> Option<String> {
