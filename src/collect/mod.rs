@@ -10,6 +10,8 @@ mod github;
 mod health;
 mod health_rules;
 mod jsonrpc;
+mod log_scan;
+mod logs;
 mod memory;
 mod offline;
 mod pulls;
@@ -46,7 +48,7 @@ enum Scope {
     Repo,
 }
 
-const TABLE: [Collector; 4] = [
+const TABLE: [Collector; 5] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -57,6 +59,12 @@ const TABLE: [Collector; 4] = [
         name: "jsonrpc",
         enabled: |_, target| !target.jsonrpc.is_empty(),
         collect: |session, place| Box::pin(jsonrpc::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "logs",
+        enabled: |_, target| !target.logs.is_empty(),
+        collect: |session, place| Box::pin(logs::collect(session, place)),
         scope: Scope::Target,
     },
     Collector {

@@ -126,11 +126,15 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"url": "https://rpc.acme.example", "method": "eth_blockNumber"}]))]
     pub jsonrpc: Vec<JsonRpc>,
+    /// Log files on this machine to follow. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
+    pub logs: Vec<LogFile>,
     /// Declared collectors to use here, by name (collectors/NAME.json and NAME.jq). Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc and collectors above.
+    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs and collectors above.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -155,6 +159,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"url": "https://rpc.acme.example", "method": "eth_blockNumber"}]))]
     pub jsonrpc: Vec<JsonRpc>,
+    /// Log files on this machine to follow. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
+    pub logs: Vec<LogFile>,
     /// Declared collectors to use here, by name. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
@@ -261,6 +269,15 @@ pub(super) struct JsonRpc {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"Authorization": "RPC_AUTHORIZATION"}))]
     pub headers: BTreeMap<String, String>,
+}
+
+/// A log file on this machine.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogFile {
+    /// Absolute path. The file is followed when it is rotated or cut.
+    #[schemars(example = &"/var/log/shop/app.log")]
+    pub path: String,
 }
 
 /// Use of a declared collector.

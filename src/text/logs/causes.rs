@@ -71,8 +71,8 @@ pub(super) struct Sighting<'a> {
 }
 
 impl Causes {
-    pub(super) fn add(&mut self, sighting: Sighting<'_>, redactor: &Redactor) {
-        let Some(place) = self.place_of(&sighting) else {
+    pub(super) fn add(&mut self, sighting: &Sighting<'_>, redactor: &Redactor) {
+        let Some(place) = self.place_of(sighting) else {
             self.overflow.add(1, sighting.pattern.severity);
             return;
         };

@@ -70,7 +70,7 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
     framed.wrapped = record.wrapped;
     framed.text = message;
     if depth > 0 && !own_words {
-        framed = within(framed, now, depth);
+        within(&mut framed, now, depth);
     }
     if let Some(error) = record.error.filter(|error| !framed.text.contains(&**error)) {
         let both = [&*framed.text, &*error].join("\n");
@@ -80,29 +80,32 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
 }
 
 /// The message of a record may be a line with framing of its own.
-fn within<'a>(outer: Framed<'a>, now: DateTime<Utc>, depth: usize) -> Framed<'a> {
-    let take = |inner: Framed<'_>, text: Cow<'a, str>, stack: Option<Cow<'a, str>>| Framed {
-        text,
-        stack,
-        level: inner.level.or(outer.level),
-        time: outer.time.or(inner.time),
-        begins: inner.begins,
-        record: inner.record || outer.record,
-        wrapped: outer.wrapped || inner.record,
-    };
-    match outer.text {
+fn within<'a>(outer: &mut Framed<'a>, now: DateTime<Utc>, depth: usize) {
+    let (inner, text, stack): (Framed<'a>, Cow<'a, str>, Option<Cow<'a, str>>) = match &outer.text {
         Cow::Borrowed(text) => {
             let mut inner = layer(text.trim_end_matches('\n'), now, depth - 1);
             let (text, stack) = (std::mem::take(&mut inner.text), inner.stack.take());
-            take(inner, text, stack)
+            (inner, text, stack)
         }
-        Cow::Owned(ref text) => {
+        Cow::Owned(text) => {
             let mut inner = layer(text.trim_end_matches('\n'), now, depth - 1);
-            let text = std::mem::take(&mut inner.text).into_owned();
+            let text = Cow::Owned(std::mem::take(&mut inner.text).into_owned());
             let stack = inner.stack.take().map(|stack| Cow::Owned(stack.into_owned()));
-            take(inner, Cow::Owned(text), stack)
+            let flags = Framed {
+                text: Cow::Borrowed(""),
+                stack: None,
+                ..inner
+            };
+            (flags, text, stack)
         }
-    }
+    };
+    outer.level = inner.level.or(outer.level);
+    outer.time = outer.time.or(inner.time);
+    outer.begins = inner.begins;
+    outer.record |= inner.record;
+    outer.wrapped |= inner.record;
+    outer.text = text;
+    outer.stack = stack;
 }
 
 impl Framed<'_> {
@@ -144,9 +147,17 @@ mod tests {
             "slow",
             Some(Level::Warn),
         );
-        check(r#"{"message":"    at f (a.js:1:2)","severity":"error"}"#, "    at f (a.js:1:2)", error);
+        check(
+            r#"{"message":"    at f (a.js:1:2)","severity":"error"}"#,
+            "    at f (a.js:1:2)",
+            error,
+        );
         check(r#"{"level":"error","error":"no such host"}"#, "no such host", error);
-        check(r#"level=error msg="dial failed" err="no such host""#, "dial failed\nno such host", error);
+        check(
+            r#"level=error msg="dial failed" err="no such host""#,
+            "dial failed\nno such host",
+            error,
+        );
         check(r#"{"n":1}"#, r#"{"n":1}"#, None);
     }
 }

@@ -69,7 +69,10 @@ impl Input {
                 Err(error) => {
                     let (good, bad) = rest.split_at(error.valid_up_to());
                     // What was checked is text.
-                    self.add_text(std::str::from_utf8(good).unwrap_or_default(), last || error.error_len().is_some());
+                    self.add_text(
+                        std::str::from_utf8(good).unwrap_or_default(),
+                        last || error.error_len().is_some(),
+                    );
                     let Some(length) = error.error_len() else {
                         if last {
                             self.text.push('\u{fffd}');
@@ -93,7 +96,11 @@ impl Input {
         while let Some(at) = memchr::memchr2(0x1b, b'\r', rest.as_bytes()) {
             self.text.push_str(&rest[..at]);
             let found = &rest[at..];
-            let behind = if found.starts_with('\r') { after_return(found) } else { after_escape(found) };
+            let behind = if found.starts_with('\r') {
+                after_return(found)
+            } else {
+                after_escape(found)
+            };
             let Some(behind) = behind else {
                 if !last && found.len() <= LONGEST_TORN {
                     self.torn.extend_from_slice(found.as_bytes());

@@ -88,7 +88,7 @@ impl<'a> Window<'a> {
     }
 
     /// Where the event begins to which a line belongs.
-    fn begin(&self, at: usize, floor: usize) -> usize {
+    pub(super) fn begin(&self, at: usize, floor: usize) -> usize {
         if at == floor {
             return at;
         }
@@ -161,7 +161,11 @@ impl<'a> Window<'a> {
             return at;
         }
         let above = self.above(start, floor, left);
-        if above == start { at } else { self.head_of_trace(above, floor, left) }
+        if above == start {
+            at
+        } else {
+            self.head_of_trace(above, floor, left)
+        }
     }
 
     fn forward(&self, start: usize) -> Option<Event<'a>> {
@@ -326,7 +330,9 @@ fn is_ruby(content: &str) -> bool {
 
 /// A function with its arguments, as Go prints frames: `main.run(0x1, 0x2)`.
 fn is_go(text: &str) -> bool {
-    let call = text.split_once('(').is_some_and(|(name, _)| !name.is_empty() && !name.contains(' '));
+    let call = text
+        .split_once('(')
+        .is_some_and(|(name, _)| !name.is_empty() && !name.contains(' '));
     call && text.ends_with(')')
 }
 
@@ -359,5 +365,8 @@ fn is_closer(text: &str) -> bool {
 
 /// A logger's line that says something failed; the exception may stand below it.
 fn is_header(line: &Framed<'_>) -> bool {
-    !line.record && line.level.is_some_and(|level| level >= Level::Error) && shape(&line.text) == Shape::Plain && !is_exception(&line.text)
+    !line.record
+        && line.level.is_some_and(|level| level >= Level::Error)
+        && shape(&line.text) == Shape::Plain
+        && !is_exception(&line.text)
 }

@@ -34,10 +34,9 @@ pub(super) fn least(mut words: Vec<String>) -> Vec<String> {
 
 fn walk(hir: &Hir) -> Option<Vec<String>> {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => None,
         HirKind::Literal(_) | HirKind::Class(_) => best(pieces(std::slice::from_ref(hir))),
         HirKind::Repetition(repeated) if repeated.min > 0 => walk(&repeated.sub),
-        HirKind::Repetition(_) => None,
+        HirKind::Repetition(_) | HirKind::Empty | HirKind::Look(_) => None,
         HirKind::Capture(group) => walk(&group.sub),
         HirKind::Concat(parts) => {
             let inner = parts.iter().filter_map(|part| match part.kind() {
@@ -185,8 +184,14 @@ mod tests {
     fn the_words_of_a_pattern_are_found() {
         check("timed out", &["timed out"]);
         check("(?i)Timed Out", &["timed out"]);
-        check(r"(?i)\bconnection (?:refused|reset)\b", &["connection refused", "connection reset"]);
-        check(r"(?i)\b[a-z]+ions? (?:refused|reset)\b", &["ion refused", "ion reset", "ions refused", "ions reset"]);
+        check(
+            r"(?i)\bconnection (?:refused|reset)\b",
+            &["connection refused", "connection reset"],
+        );
+        check(
+            r"(?i)\b[a-z]+ions? (?:refused|reset)\b",
+            &["ion refused", "ion reset", "ions refused", "ions reset"],
+        );
         check(r"^panic: .*index", &["panic: "]);
         check(r"(?:a{0,3}exhausted)+", &["exhausted"]);
         check(r"E(?:CONN|TIME)[A-Z]+", &["econn", "etime"]);
@@ -197,14 +202,25 @@ mod tests {
 
     #[test]
     fn a_pattern_without_one_has_none() {
-        for pattern in [r"\d+ [A-Z]+", "ab", "(?:refused|no)", "(?:timeout)?", ".*", "é", r"[a-z]+@[a-z]+", r"\bat\b"] {
+        for pattern in [
+            r"\d+ [A-Z]+",
+            "ab",
+            "(?:refused|no)",
+            "(?:timeout)?",
+            ".*",
+            "é",
+            r"[a-z]+@[a-z]+",
+            r"\bat\b",
+        ] {
             assert_eq!(of(pattern), None, "{pattern}");
         }
     }
 
     #[test]
     fn the_shorter_word_is_enough() {
-        let words = ["refused", "connection refused", "fatal", "use"].map(str::to_owned).to_vec();
+        let words = ["refused", "connection refused", "fatal", "use"]
+            .map(str::to_owned)
+            .to_vec();
         assert_eq!(least(words), ["use", "fatal"]);
     }
 }

@@ -54,7 +54,15 @@ pub enum Level {
 impl Level {
     /// What a line of level error or worse holds, in any way of writing it.
     const WORDS_FROM_ERROR: [&'static str; 9] = [
-        "error", "fatal", "crit", "emerg", "severe", "level\":50", "level\":60", "level\": 50", "level\": 60",
+        "error",
+        "fatal",
+        "crit",
+        "emerg",
+        "severe",
+        "level\":50",
+        "level\":60",
+        "level\": 50",
+        "level\": 60",
     ];
 
     fn parse(word: &str) -> Option<Self> {
@@ -102,6 +110,15 @@ pub struct Found {
     pub started_at: Option<DateTime<Utc>>,
 }
 
+/// Bytes at the end of a log whose event may still grow: the last one, with the lines that belong to it. The log ends
+/// with a whole line.
+pub fn open_tail(text: &str, now: DateTime<Utc>) -> usize {
+    let last = text.strip_suffix('\n').unwrap_or(text);
+    let line = last.rfind('\n').map_or(0, |newline| newline + 1);
+    let window = Window { text, last: true, now };
+    text.len() - window.begin(line, 0)
+}
+
 /// One reading of a log.
 #[derive(Debug)]
 pub struct Reading {
@@ -110,6 +127,8 @@ pub struct Reading {
     at: usize,
     /// Nothing before it belongs to a later event.
     floor: usize,
+    /// The next line is the first of its process.
+    first: bool,
     matcher: Matcher,
 }
 
@@ -133,6 +152,7 @@ impl Reading {
             input: Input::default(),
             at: 0,
             floor: 0,
+            first: false,
             matcher: Matcher {
                 patterns: patterns.clone(),
                 redactor: redactor.clone(),
@@ -148,6 +168,13 @@ impl Reading {
     #[must_use]
     pub fn started(mut self, at: Option<DateTime<Utc>>) -> Self {
         self.matcher.started_at = at;
+        self
+    }
+
+    /// The first line is the one with which its process started.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.first = true;
         self
     }
 
@@ -181,17 +208,23 @@ impl Reading {
             last,
             now: self.matcher.now,
         };
+        if self.first && end > 0 {
+            self.first = false;
+            let line = window.text.lines().next().unwrap_or_default();
+            self.matcher.started_at = framed::read(line, self.matcher.now).time.or(Some(self.matcher.now));
+        }
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
         while self.at < end {
             let hit = match &compiled.finder {
-                Some(finder) => match finder.find(aho_corasick::Input::new(window.text).range(self.at..end)) {
-                    Some(hit) => hit.start(),
-                    None => {
+                Some(finder) => {
+                    let ahead = aho_corasick::Input::new(window.text).range(self.at..end);
+                    let Some(hit) = finder.find(ahead) else {
                         self.at = end;
                         break;
-                    }
-                },
+                    };
+                    hit.start()
+                }
                 None => self.at,
             };
             let line = memchr::memrchr(b'\n', &text.as_bytes()[self.at..hit]).map_or(self.at, |n| self.at + n + 1);
@@ -225,7 +258,9 @@ impl Matcher {
     fn event(&mut self, event: &Event<'_>, raw: &str) {
         let raw = raw.trim_end_matches('\n');
         let first = &event.lines[0];
-        let level = first.level.or_else(|| event.lines.iter().filter_map(|line| line.level).max());
+        let level = first
+            .level
+            .or_else(|| event.lines.iter().filter_map(|line| line.level).max());
         let at = event.lines.iter().find_map(|line| line.time).unwrap_or(self.now);
         let Some(best) = self.best(event, raw, level, at) else {
             return;
@@ -240,13 +275,16 @@ impl Matcher {
             title: title(event),
             at,
         };
-        self.causes.add(sighting, &self.redactor);
+        self.causes.add(&sighting, &self.redactor);
     }
 
     /// The pattern that names the event; marks of a start are noted on the way.
     fn best(&mut self, event: &Event<'_>, raw: &str, level: Option<Level>, at: DateTime<Utc>) -> Option<usize> {
         let compiled = self.patterns.compiled();
-        let plain = event.lines.iter().all(|line| !line.record && !line.wrapped && line.stack.is_none());
+        let plain = event
+            .lines
+            .iter()
+            .all(|line| !line.record && !line.wrapped && line.stack.is_none());
         let says = (!plain || compiled.anchored || event.lines.len() > 1).then(|| {
             let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
             lines.join("\n")
@@ -266,7 +304,12 @@ impl Matcher {
                 (Some(_), None) => !compiled.by_level().contains(&n),
                 (None, _) => true,
             };
-            let excepted = |text: &str| pattern.except.as_ref().is_some_and(|except| except.is_match(text.as_bytes()));
+            let excepted = |text: &str| {
+                pattern
+                    .except
+                    .as_ref()
+                    .is_some_and(|except| except.is_match(text.as_bytes()))
+            };
             if !in_level || !self.in_window(pattern, at) || excepted(raw) || says.as_deref().is_some_and(excepted) {
                 continue;
             }

@@ -174,7 +174,11 @@ impl Patterns {
     /// The patterns of a file. `rpc_error` was checked by [`regex_fault`] before.
     pub fn parse(text: &str, rpc_error: Option<&str>) -> Result<Self, Vec<PatternFault>> {
         let patterns = Self::of(read(text)?, rpc_error);
-        match patterns.inner.compiled.set(compile(&patterns.inner.list).map_err(|error| vec![too_much(&error)])?) {
+        match patterns
+            .inner
+            .compiled
+            .set(compile(&patterns.inner.list).map_err(|error| vec![too_much(&error)])?)
+        {
             Ok(()) | Err(_) => Ok(patterns),
         }
     }
@@ -228,7 +232,11 @@ impl Compiled {
 }
 
 fn compile(list: &[Pattern]) -> Result<Compiled, regex::Error> {
-    let with_regex = || list.iter().enumerate().filter_map(|(n, p)| Some((n, p.regex.as_deref()?)));
+    let with_regex = || {
+        list.iter()
+            .enumerate()
+            .filter_map(|(n, p)| Some((n, p.regex.as_deref()?)))
+    };
     let set = RegexSetBuilder::new(with_regex().map(|(_, regex)| regex))
         .unicode(false)
         .multi_line(true)
@@ -299,15 +307,26 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
             example: r#"{"version": 1, "patterns": []}"#.to_owned(),
         }]
     };
-    let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &jsonc_parser::ParseOptions::default())
-        .map_err(|error| fault(format!("is not JSON: {error}")))?;
+    let parsed = jsonc_parser::parse_to_ast(
+        text,
+        &jsonc_parser::CollectOptions::default(),
+        &jsonc_parser::ParseOptions::default(),
+    )
+    .map_err(|error| fault(format!("is not JSON: {error}")))?;
     let value: serde_json::Value = parsed.value.map(Into::into).unwrap_or_default();
-    let file: File = serde_json::from_value(value).map_err(|error| fault(format!("is no file of patterns: {error}")))?;
+    let file: File =
+        serde_json::from_value(value).map_err(|error| fault(format!("is no file of patterns: {error}")))?;
     if file.version != 1 {
-        return Err(fault(format!("has version {}, and this program reads version 1", file.version)));
+        return Err(fault(format!(
+            "has version {}, and this program reads version 1",
+            file.version
+        )));
     }
     if file.patterns.len() > MOST_PATTERNS {
-        return Err(fault(format!("has {} patterns, more than {MOST_PATTERNS}", file.patterns.len())));
+        return Err(fault(format!(
+            "has {} patterns, more than {MOST_PATTERNS}",
+            file.patterns.len()
+        )));
     }
     let mut faults = Vec::new();
     let mut list: Vec<Pattern> = Vec::new();
@@ -340,7 +359,8 @@ impl Check<'_> {
     }
 
     fn pattern(&mut self, entry: serde_json::Value) -> Option<Pattern> {
-        const ENTRY: &str = r#"{"id": "no-such-table", "regex": "no such table", "severity": "high", "kind": "runtime"}"#;
+        const ENTRY: &str =
+            r#"{"id": "no-such-table", "regex": "no such table", "severity": "high", "kind": "runtime"}"#;
         let raw: Raw = match serde_json::from_value(entry) {
             Ok(raw) => raw,
             Err(error) => {
@@ -377,7 +397,11 @@ impl Check<'_> {
         if let Some(alert) = &raw.alert
             && !plain(alert, 16, |b| b.is_ascii_alphabetic())
         {
-            self.fault("alert", format!("{alert:?} is no code (letters, digits and -, at most 16)"), "\"A10\"");
+            self.fault(
+                "alert",
+                format!("{alert:?} is no code (letters, digits and -, at most 16)"),
+                "\"A10\"",
+            );
         }
     }
 
@@ -408,7 +432,11 @@ impl Check<'_> {
                 Some(regex)
             }
             Err(error) => {
-                self.fault(key, format!("{} {}", quoted(text), regex_fault(&error)), "\"no such table\"");
+                self.fault(
+                    key,
+                    format!("{} {}", quoted(text), regex_fault(&error)),
+                    "\"no such table\"",
+                );
                 None
             }
         }
@@ -439,7 +467,9 @@ fn too_wide(text: &str, regex: &Regex) -> Option<&'static str> {
     if can_be_empty || regex.is_match(b"") {
         return Some("matches the empty string");
     }
-    let letters = HEALTHY.iter().filter(|line| line.contains(|c: char| c.is_ascii_alphanumeric()));
+    let letters = HEALTHY
+        .iter()
+        .filter(|line| line.contains(|c: char| c.is_ascii_alphanumeric()));
     let mut all = letters.map(|line| regex.is_match(line.as_bytes()));
     all.all(|matches| matches).then_some("matches every line")
 }

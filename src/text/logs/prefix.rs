@@ -133,8 +133,15 @@ impl<'a> Stripped<'a> {
             ..*self
         };
         let level = ahead.word()
-            || (behind.starts_with('[') && behind[1..].find(']').is_some_and(|end| Level::parse(&behind[1..=end]).is_some()));
-        if level && self.level.is_none() { self.to(behind) } else { false }
+            || (behind.starts_with('[')
+                && behind[1..]
+                    .find(']')
+                    .is_some_and(|end| Level::parse(&behind[1..=end]).is_some()));
+        if level && self.level.is_none() {
+            self.to(behind)
+        } else {
+            false
+        }
     }
 
     /// `<34>`, and what stands behind it in the newer form: version, time, host, program, process, message, data.
@@ -159,7 +166,11 @@ impl<'a> Stripped<'a> {
             self.time = self.time.or(found.at);
             let fields = newer[found.len..].trim_start().splitn(5, ' ');
             let message = fields.last().unwrap_or_default();
-            let data_end = if message.starts_with('[') { message.find("] ").map(|at| at + 2) } else { Some(2) };
+            let data_end = if message.starts_with('[') {
+                message.find("] ").map(|at| at + 2)
+            } else {
+                Some(2)
+            };
             self.to(data_end.and_then(|end| message.get(end..)).unwrap_or(message));
         }
         true
@@ -201,7 +212,8 @@ impl<'a> Stripped<'a> {
             "F" => Level::Fatal,
             _ => return false,
         };
-        let dated = behind.len() > 5 && behind.as_bytes()[..4].iter().all(u8::is_ascii_digit) && behind.as_bytes()[4] == b' ';
+        let dated =
+            behind.len() > 5 && behind.as_bytes()[..4].iter().all(u8::is_ascii_digit) && behind.as_bytes()[4] == b' ';
         if !dated {
             return false;
         }
@@ -303,7 +315,8 @@ fn level_near(rest: &str) -> Option<Level> {
 }
 
 fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -337,7 +350,10 @@ mod tests {
             ("E1129 03:00:00.123456       1 reflector.go:138] boom", error),
             ("2026-11-29T03:00:00.5Z stderr F boom", None),
             ("test (20)\tRun tests\t2026-11-29T03:00:00.5Z ##[error]boom", error),
-            ("2026-11-29T03:00:00.5Z\t9cf83894-6d6f-4b52-a197-96b17557b940\tERROR\tboom", error),
+            (
+                "2026-11-29T03:00:00.5Z\t9cf83894-6d6f-4b52-a197-96b17557b940\tERROR\tboom",
+                error,
+            ),
             ("2026-11-29T03:00:00.5Z [err] boom", None),
             ("[12345.678901] boom", None),
             ("[pod/api-7f9c/app] 2026-11-29T03:00:00Z FATAL boom", Some(Level::Fatal)),
@@ -355,8 +371,16 @@ mod tests {
         check("TypeError: x", "TypeError: x", None);
         check("2026-11-29T03:00:00Z     at f (a.js:1:2)", "    at f (a.js:1:2)", None);
         check("api-1  |   File \"a.py\", line 3", "  File \"a.py\", line 3", None);
-        check("2026-11-29 03:00:00,123 - app - ERROR - boom", "app - ERROR - boom", Some(Level::Error));
-        check("2026-11-29T03:00:00.1Z ERROR 1 --- [nio-1] a.B : boom", "1 --- [nio-1] a.B : boom", Some(Level::Error));
+        check(
+            "2026-11-29 03:00:00,123 - app - ERROR - boom",
+            "app - ERROR - boom",
+            Some(Level::Error),
+        );
+        check(
+            "2026-11-29T03:00:00.1Z ERROR 1 --- [nio-1] a.B : boom",
+            "1 --- [nio-1] a.B : boom",
+            Some(Level::Error),
+        );
         check("[cause]: Error: y", "[cause]: Error: y", None);
         check("[unknown] boom", "[unknown] boom", None);
         check("404 not found", "404 not found", None);

@@ -121,7 +121,9 @@ impl<'a> Fields<'a> {
                 let inner = *inner;
                 self.stack = self.stack.take().or(inner.stack);
                 let text = match (inner.kind, inner.message.or(inner.event).or(inner.error)) {
-                    (Some(kind), Some(message)) if !message.contains(&*kind) => Some(format!("{kind}: {message}").into()),
+                    (Some(kind), Some(message)) if !message.contains(&*kind) => {
+                        Some(format!("{kind}: {message}").into())
+                    }
                     (_, Some(message)) => Some(message),
                     (kind, None) => kind,
                 };
@@ -247,7 +249,10 @@ impl<'de> Visitor<'de> for Reader {
 
 /// `level=error msg="…" err="…"`; a line without a level or message of this form is no record.
 fn pairs(line: &str, now: DateTime<Utc>) -> Option<Record<'_>> {
-    if !["level=", "lvl=", "severity=", "msg="].iter().any(|key| line.contains(key)) {
+    if !["level=", "lvl=", "severity=", "msg="]
+        .iter()
+        .any(|key| line.contains(key))
+    {
         return None;
     }
     let mut fields = Fields::default();
@@ -295,8 +300,17 @@ mod tests {
         let now = "2026-11-29T12:00:00Z".parse().unwrap();
         let record = read(line, now).unwrap();
         let text = |part: &Option<Cow<'_, str>>| part.clone().unwrap_or_default().into_owned();
-        let found = (record.level, text(&record.message), text(&record.error), text(&record.stack));
-        assert_eq!(found, (level, message.to_owned(), error.to_owned(), stack.to_owned()), "{line}");
+        let found = (
+            record.level,
+            text(&record.message),
+            text(&record.error),
+            text(&record.stack),
+        );
+        assert_eq!(
+            found,
+            (level, message.to_owned(), error.to_owned(), stack.to_owned()),
+            "{line}"
+        );
         let want = time.then(|| "2026-11-29T03:00:00Z".parse().unwrap());
         assert_eq!(record.time, want, "{line}");
     }
@@ -306,37 +320,102 @@ mod tests {
         let error = Some(Level::Error);
         check(
             r#"{"level":50,"time":1795921200000,"pid":7,"hostname":"h","err":{"type":"TypeError","message":"x","stack":"TypeError: x\n    at f (a.js:1:2)"},"msg":"checkout failed"}"#,
-            error, true, "checkout failed", "TypeError: x", "TypeError: x\n    at f (a.js:1:2)",
+            error,
+            true,
+            "checkout failed",
+            "TypeError: x",
+            "TypeError: x\n    at f (a.js:1:2)",
         );
         check(
             r#"{"name":"api","hostname":"h","pid":7,"level":60,"msg":"boom","time":"2026-11-29T03:00:00.000Z","v":0}"#,
-            Some(Level::Fatal), true, "boom", "", "",
+            Some(Level::Fatal),
+            true,
+            "boom",
+            "",
+            "",
         );
         check(
             r#"{"event":"boom","exception":"Traceback (most recent call last):\n  x","level":"error","timestamp":"2026-11-29T03:00:00Z"}"#,
-            error, true, "boom", "", "Traceback (most recent call last):\n  x",
+            error,
+            true,
+            "boom",
+            "",
+            "Traceback (most recent call last):\n  x",
         );
         check(
             r#"{"timestamp":"2026-11-29T03:00:00Z","level":"ERROR","fields":{"message":"refresh failed","error":"dns"},"target":"api::feeds"}"#,
-            error, true, "refresh failed", "dns", "",
+            error,
+            true,
+            "refresh failed",
+            "dns",
+            "",
         );
-        check(r#"{"message":"boom","severity":"warning","timestampInMs":1795921200000}"#, Some(Level::Warn), true, "boom", "", "");
-        check(r#"{"log":"boom\n","stream":"stderr","time":"2026-11-29T03:00:00Z"}"#, None, true, "boom\n", "", "");
-        check(r#"{"level":"error","ts":1795921200.0,"msg":"a","msg":"b","error":"c","trace":"4f5e"}"#, error, true, "a", "c", "");
-        check(r#"time=2026-11-29T03:00:00Z level=error msg="it \"broke\"" err="no such host" n=3"#, error, true, "it \"broke\"", "no such host", "");
-        check(r#"ts=2026-11-29T03:00:00Z lvl=warn msg=short"#, Some(Level::Warn), true, "short", "", "");
+        check(
+            r#"{"message":"boom","severity":"warning","timestampInMs":1795921200000}"#,
+            Some(Level::Warn),
+            true,
+            "boom",
+            "",
+            "",
+        );
+        check(
+            r#"{"log":"boom\n","stream":"stderr","time":"2026-11-29T03:00:00Z"}"#,
+            None,
+            true,
+            "boom\n",
+            "",
+            "",
+        );
+        check(
+            r#"{"level":"error","ts":1795921200.0,"msg":"a","msg":"b","error":"c","trace":"4f5e"}"#,
+            error,
+            true,
+            "a",
+            "c",
+            "",
+        );
+        check(
+            r#"time=2026-11-29T03:00:00Z level=error msg="it \"broke\"" err="no such host" n=3"#,
+            error,
+            true,
+            "it \"broke\"",
+            "no such host",
+            "",
+        );
+        check(
+            "ts=2026-11-29T03:00:00Z lvl=warn msg=short",
+            Some(Level::Warn),
+            true,
+            "short",
+            "",
+            "",
+        );
     }
 
     #[test]
     fn what_is_no_record_is_none() {
         let now = "2026-11-29T12:00:00Z".parse().unwrap();
-        for line in ["", "{", "{}}", "{broken}", "a=b", "GET /x?level=3", "[1]", "levels = many", "level=high tide"] {
+        for line in [
+            "",
+            "{",
+            "{}}",
+            "{broken}",
+            "a=b",
+            "GET /x?level=3",
+            "[1]",
+            "levels = many",
+            "level=high tide",
+        ] {
             let record = read(line, now);
             let empty = record.as_ref().is_none_or(|r| r.level.is_none() && r.message.is_none());
             assert!(empty, "{line}: {record:?}");
         }
         // However deep, it costs no stack.
-        let deep = format!("{{\"a\":{}1{},\"msg\":\"x\"}}", "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!(
+            "{{\"a\":{}1{},\"msg\":\"x\"}}",
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         assert!(read(&deep, now).is_some());
         let deep = format!("{{\"err\":{}1{}}}", "{\"err\":".repeat(10_000), "}".repeat(10_000));
         assert!(read(&deep, now).is_none());

@@ -3,7 +3,6 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde::Deserialize;
 
 use super::*;
-use crate::model::signal::Severity;
 
 const NOW: &str = "2026-11-29T03:00:20Z";
 const STARTED: &str = "2026-11-29T03:00:00Z agent started\n";
@@ -45,7 +44,11 @@ fn every_example_hits_or_misses_its_pattern() {
         let before = if start { "" } else { STARTED };
         let found = read(&format!("{before}{text}\n"));
         let named: Vec<&str> = found.causes.iter().map(|cause| cause.pattern.as_str()).collect();
-        let hits = if start { found.started_at.is_some() } else { named.contains(&pattern.as_str()) };
+        let hits = if start {
+            found.started_at.is_some()
+        } else {
+            named.contains(&pattern.as_str())
+        };
         if hits != hit {
             wrong.push(format!("{pattern} hit={hit} {named:?} {text}"));
         }

@@ -27,7 +27,10 @@ pub(super) fn epoch(number: f64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         n if n < 1e17 => n / 1e3,
         n => n / 1e6,
     };
-    #[expect(clippy::cast_possible_truncation, reason = "below 1e14 by the branches above, or judged below")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "below 1e14 by the branches above, or judged below"
+    )]
     let at = DateTime::from_timestamp_millis(millis as i64)?;
     plausible(at, now)
 }
@@ -225,17 +228,33 @@ mod tests {
     #[test]
     fn the_usual_forms_are_read() {
         check("2026-11-29T03:00:00.5Z x", "2026-11-29T03:00:00.500+00:00", " x");
-        check("2026-11-29 03:00:00,123 - app", "2026-11-29T03:00:00.123+00:00", " - app");
+        check(
+            "2026-11-29 03:00:00,123 - app",
+            "2026-11-29T03:00:00.123+00:00",
+            " - app",
+        );
         check("2026-11-29T03:00:00+01:00 x", "2026-11-29T02:00:00+00:00", " x");
-        check("2026-11-29 03:00:00.1 UTC [7] x", "2026-11-29T03:00:00.100+00:00", " [7] x");
-        check("2026/11/29 03:00:00 [error] x", "2026-11-29T03:00:00+00:00", " [error] x");
+        check(
+            "2026-11-29 03:00:00.1 UTC [7] x",
+            "2026-11-29T03:00:00.100+00:00",
+            " [7] x",
+        );
+        check(
+            "2026/11/29 03:00:00 [error] x",
+            "2026-11-29T03:00:00+00:00",
+            " [error] x",
+        );
         check("29/Nov/2026:03:00:00 +0000] x", "2026-11-29T03:00:00+00:00", "] x");
         check("Nov 29 03:00:00 host x", "2026-11-29T03:00:00+00:00", " host x");
         check("Dec  1 03:00:00 host x", "2025-12-01T03:00:00+00:00", " host x");
         check("Sun Nov 29 03:00:00.5 2026] x", "2026-11-29T03:00:00.500+00:00", "] x");
         check("11:59:58.250 | x", "2026-11-29T11:59:58.250+00:00", " | x");
         check("23:00:00 x", "2026-11-28T23:00:00+00:00", " x");
-        check("2026-11-29T03:00:00.123456789123Z", "2026-11-29T03:00:00.123456789+00:00", "");
+        check(
+            "2026-11-29T03:00:00.123456789123Z",
+            "2026-11-29T03:00:00.123456789+00:00",
+            "",
+        );
     }
 
     #[test]
@@ -243,7 +262,17 @@ mod tests {
         check("2026-13-45T03:00:00Z x", "", " x");
         check("9999-01-01T00:00:00Z x", "", " x");
         check("1971-01-01T00:00:00Z x", "", " x");
-        for text in ["", "1.2.3", "10.0.0.1:80", "404 x", "Nova", "2026-11-29", "12:30", "Mon", "99999999999999999999"] {
+        for text in [
+            "",
+            "1.2.3",
+            "10.0.0.1:80",
+            "404 x",
+            "Nova",
+            "2026-11-29",
+            "12:30",
+            "Mon",
+            "99999999999999999999",
+        ] {
             assert!(at_start(text.as_bytes(), now()).is_none(), "{text}");
         }
     }
