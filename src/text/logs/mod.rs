@@ -53,12 +53,16 @@ pub enum Level {
 
 impl Level {
     /// What a line of level error or worse holds, in any way of writing it.
-    const WORDS_FROM_ERROR: [&'static str; 9] = [
+    const WORDS_FROM_ERROR: [&'static str; 13] = [
         "error",
         "fatal",
         "crit",
         "emerg",
         "severe",
+        "fail: ",
+        " err ",
+        " err]",
+        "=err ",
         "level\":50",
         "level\":60",
         "level\": 50",
