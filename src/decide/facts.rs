@@ -13,7 +13,7 @@ pub use crate::model::report::Status;
 use crate::model::{
     IncidentId, Mode, PullNumber, Sha, Signature,
     checks::Checks,
-    evidence::{Audit, AuditVerdict, GuardReport, GuardVerdict, Proof, ProofGrade},
+    evidence::{Audit, AuditVerdict, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
     pull::{CommitInfo, Pull, Rules, StopSigns},
     signal::{Culprit, Severity, SignalKind},
@@ -193,7 +193,7 @@ impl AttemptFacts {
                 .find(|f| f.verdict == GuardVerdict::Reject)
                 .map_or_else(
                     || "refused by the guards".to_owned(),
-                    |f| format!("{}: {}", f.rule, f.why),
+                    |f| format!("{} in {}", f.rule, f.sentence()),
                 );
             return Some(Failure::Guards(why));
         }
@@ -221,10 +221,7 @@ impl AttemptFacts {
             && guards.verdict == GuardVerdict::NeedsHuman
         {
             let finding = guards.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
-            return Some(finding.map_or_else(
-                || "the guards ask for a person".to_owned(),
-                |f| format!("{}: {}", f.path, f.why),
-            ));
+            return Some(finding.map_or_else(|| "the guards ask for a person".to_owned(), Finding::sentence));
         }
         match &self.proof.as_ref()?.grade {
             ProofGrade::Unproven(why) => Some(format!("not proven: {why}")),

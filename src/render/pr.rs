@@ -225,10 +225,7 @@ fn tried_before(words: &PrWords<'_>) -> String {
 fn place(finding: Option<&Finding>) -> String {
     match finding {
         None => "–".to_owned(),
-        Some(f) => {
-            let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
-            format!("{} {}", span(&f.rule), span(&format!("{}{line}", f.path)))
-        }
+        Some(f) => format!("{} {}", span(&f.rule), span(&f.place())),
     }
 }
 
@@ -265,10 +262,9 @@ fn refused(tried: &[Tried<'_>]) -> Vec<String> {
         .iter()
         .filter_map(|t| t.finding)
         .filter(|f| !(f.was.is_empty() && f.is.is_empty()));
-    let lines = shown.take(LISTED).map(|f| {
-        let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
-        format!("{}{line}\n  was  {}\n  is   {}", f.path, f.was, f.is)
-    });
+    let lines = shown
+        .take(LISTED)
+        .map(|f| format!("{}\n  was  {}\n  is   {}", f.place(), f.was, f.is));
     let text = lines.collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         Vec::new()

@@ -218,8 +218,7 @@ fn earlier(ctx: &Ctx, attempt: &AttemptFacts) -> Option<Earlier> {
         .iter()
         .flat_map(|g| &g.findings)
         .map(|f| {
-            let line = f.line.map(|n| format!(":{n}")).unwrap_or_default();
-            let text = format!("{} {}{line}: {}\nwas {}\nis {}", f.rule, f.path, f.why, f.was, f.is);
+            let text = format!("{} {}\nwas {}\nis {}", f.rule, f.sentence(), f.was, f.is);
             Untrusted::new(&text, &ctx.redactor)
         })
         .collect();

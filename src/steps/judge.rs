@@ -78,7 +78,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         }
         GuardVerdict::NeedsHuman => {
             let first = report.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
-            let line = first.map(|f| format!("guards   needs-human: {} ({})", f.path, f.why));
+            let line = first.map(|f| format!("guards   needs-human: {}", f.sentence()));
             ctx.say(Some(facts.id()), "guards", line);
         }
         GuardVerdict::Accept => {
@@ -443,7 +443,7 @@ fn findings(ctx: &Ctx, guards: Option<&GuardReport>) -> Vec<Untrusted> {
     guards
         .iter()
         .flat_map(|g| &g.findings)
-        .map(|f| Untrusted::new(&format!("{} {}: {}", f.rule, f.path, f.why), &ctx.redactor))
+        .map(|f| Untrusted::new(&format!("{} {}", f.rule, f.sentence()), &ctx.redactor))
         .collect()
 }
 

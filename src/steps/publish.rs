@@ -335,7 +335,16 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         .attempts
         .iter()
         .filter(|a| a.attempt.n != n)
-        .filter_map(|a| Some((a.attempt.n, a.failure()?.sentence().to_owned(), rejecting(a))))
+        .filter_map(|a| {
+            let failure = a.failure()?;
+            let finding = rejecting(a);
+            // A finding is shown with its place, which the failure's sentence repeats.
+            let why = finding
+                .as_ref()
+                .map_or(failure.sentence(), |f| f.why.as_str())
+                .to_owned();
+            Some((a.attempt.n, why, finding))
+        })
         .collect();
     let tried: Vec<Tried<'_>> = whys
         .iter()

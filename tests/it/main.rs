@@ -26,6 +26,8 @@ mod outside;
 #[cfg(test)]
 mod papers;
 #[cfg(test)]
+mod pushes;
+#[cfg(test)]
 mod spine;
 #[cfg(test)]
 mod state;

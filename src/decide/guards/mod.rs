@@ -1,6 +1,7 @@
 //! Guards: what a diff may not do, judged on the objects of two commits without model, clock or network. The hardest
 //! finding is the verdict. Rules may only be added to by the configuration.
 
+mod by_itself;
 mod content;
 mod data;
 mod grow;
@@ -67,6 +68,8 @@ pub struct GuardPolicy {
     pub max_files: u32,
     /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only.
     pub read_only_tests: bool,
+    /// What runs as soon as it is pushed; a fixer's diff may not touch it.
+    by_itself: PathSet,
 }
 
 impl GuardPolicy {
@@ -83,6 +86,7 @@ impl GuardPolicy {
             diff_lines_merge,
             max_files: 25,
             read_only_tests: true,
+            by_itself: by_itself::paths()?,
         })
     }
 }
@@ -158,6 +162,7 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
         let mut hits = Vec::new();
         if policy.read_only_tests {
             readonly::check(change, kind, &normal, &mut hits);
+            by_itself::check(change, &normal, &policy.by_itself, &mut hits);
         }
         sensitive(&normal, kind, policy, &mut hits);
         content::check(change, &lines, redactor, &mut hits);
