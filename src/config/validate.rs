@@ -90,6 +90,10 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         path: checks.path.clone(),
         warnings: Vec::new(),
     };
+    if matches!(config.notify.mail, MailBackend::Off) && !config.repos.is_empty() {
+        let what = "notify: no channel is configured, so no message goes anywhere; for example \"file\": \"mail\"";
+        checks.warnings.push(what.to_owned());
+    }
     let config = Config {
         secrets: checks.secrets,
         warnings: checks.warnings,

@@ -102,6 +102,9 @@ pub fn summary(report: &Report, exit: Exit) -> String {
     if let Some(why) = &report.gate_fault {
         let _ = writeln!(text, "gate   {}", console(why));
     }
+    for unsent in &report.unsent {
+        let _ = writeln!(text, "unsent {}; the next tick tries again", console(unsent));
+    }
     for waiting in &report.waiting {
         let _ = writeln!(text, "{}  {}", waiting.incident, console(&waiting.why));
     }

@@ -129,7 +129,7 @@ impl CrashPoints {
             .map(Self)
     }
 
-    fn at(&self, key: &str, phase: Phase) {
+    pub(super) fn at(&self, key: &str, phase: Phase) {
         if self
             .0
             .iter()

@@ -345,7 +345,7 @@ fn our_revert(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<
 fn told(effects: &Effects) -> BTreeSet<Status> {
     effects
         .values()
-        .filter(|row| row.kind == "mail" && row.is_done())
+        .filter(|row| row.kind == EffectKind::Mail.prefix() && row.is_posted())
         .filter_map(|row| Status::parse(row.key.rsplit(':').next()?))
         .collect()
 }

@@ -515,7 +515,7 @@ async fn blindness(ctx: &Ctx, looked: &Looked, source: &SourceRow, old: Option<&
             &IncidentId::new(&tell::about_signature(&about(&cause, since)), 1),
             Status::Blind,
         );
-        if ctx.store().effect(&key)?.is_some_and(|row| row.is_done()) {
+        if ctx.store().effect(&key)?.is_some_and(|row| row.is_posted()) {
             let mut words = words(Status::SeeingAgain, format!("{name} is read again"));
             words.since = Some(since);
             tell::tell_about(ctx, &about(&cause, since), &words).await?;

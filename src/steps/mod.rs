@@ -15,6 +15,7 @@ mod judge;
 mod landing;
 pub mod look;
 mod observe;
+pub mod outbox;
 mod perform;
 pub mod prove;
 mod publish;
@@ -61,6 +62,7 @@ pub struct Ctx {
     report: RefCell<Report>,
     attempts_made: Cell<u32>,
     hands: hands::Hands,
+    tried: RefCell<outbox::Tried>,
     /// Told each event as it happens, for a terminal.
     listener: Option<Listener>,
 }
@@ -84,6 +86,7 @@ impl Ctx {
             report: RefCell::new(Report::default()),
             attempts_made: Cell::new(0),
             hands: hands::Hands::default(),
+            tried: RefCell::default(),
             listener: None,
         }
     }

@@ -146,6 +146,30 @@ fn an_effect_is_intended_once_and_remembered() {
 }
 
 #[test]
+fn a_letter_waits_as_it_was_first_worded_until_it_is_sent_or_given_up() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    for (key, n) in [("mail:x:needs-you", 1), ("mail:x:needs-you", 2), ("mail:x:merged", 3)] {
+        let letter = serde_json::json!({ "n": n });
+        store.post(&claim, key, &letter, at(n)).unwrap();
+    }
+    let first = |store: &Store| store.letters().unwrap().remove(0).1;
+    assert_eq!(first(&store).result.unwrap()["n"], 1);
+    assert!(store.open_effects().unwrap().is_empty());
+    let done = serde_json::json!({ "message_id": "x" });
+    store.effect_done(&claim, "mail:x:needs-you", &done, at(4)).unwrap();
+    assert_eq!(first(&store).key, "mail:x:merged");
+    store
+        .letter_given_up(&claim, "mail:x:merged", "too old", at(5))
+        .unwrap();
+    assert!(store.letters().unwrap().is_empty());
+    let again = serde_json::json!({ "n": 4 });
+    store.post(&claim, "mail:x:merged", &again, at(6)).unwrap();
+    assert!(store.letters().unwrap().is_empty(), "told once, or not at all");
+}
+
+#[test]
 fn a_newer_or_damaged_or_lost_ledger_is_refused_and_left_alone() {
     let (dir, store) = store();
     store.conn.pragma_update(None, "user_version", 99).unwrap();
@@ -190,6 +214,11 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
     store
         .effect_done(&claim, "push:x/1", &serde_json::json!({ "head": "x" }), at(2))
         .unwrap();
+    let letter = serde_json::json!({ "subject": "s", "body": "b" });
+    store.post(&claim, "mail:x:needs-you", &letter, at(2)).unwrap();
+    store
+        .letter_waits(&claim, "mail:x:needs-you", "no server", &letter, at(2))
+        .unwrap();
     store.set_flag("pause", Some("why"), "me", at(2)).unwrap();
     store.print_audit().unwrap();
     drop((claim, store));
@@ -205,6 +234,10 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
     let store = Store::open(dir.path()).unwrap();
     assert_eq!(store.incident(&id).unwrap().unwrap().opened_at, at(0));
     assert!(store.effect("push:x/1").unwrap().unwrap().is_done());
+    let letters = store.letters().unwrap();
+    assert_eq!(letters.len(), 1, "a message that waited waits on");
+    assert_eq!(letters[0].1.outcome.as_deref(), Some("not sent: no server"));
+    assert_eq!(letters[0].1.result.as_ref(), Some(&letter));
     assert_eq!(store.flag("pause").unwrap().as_deref(), Some("why"));
     assert!(matches!(store.verify_audit().unwrap(), Verified::Intact { .. }));
     drop(store);

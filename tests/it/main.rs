@@ -22,6 +22,8 @@ mod mail_server;
 #[cfg(test)]
 mod merges;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod outside;
 #[cfg(test)]
 mod papers;
@@ -31,6 +33,8 @@ mod pushes;
 mod spine;
 #[cfg(test)]
 mod state;
+#[cfg(test)]
+mod street;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
