@@ -23,6 +23,9 @@ const MOST: usize = 50;
 /// What stands where a letter is owed and nobody said how to send it.
 pub(super) const NO_CHANNEL: &str = "no channel is configured (notify)";
 
+/// The server took it and did not say so: sent once more, and no failure before that.
+const LOST: &str = "it may have arrived";
+
 /// A message in its final words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Letter {
@@ -49,8 +52,8 @@ impl Letter {
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     keys: BTreeSet<String>,
-    /// Nobody answered: the next letter would wait as long for nothing.
-    no_server: bool,
+    /// Nobody answered, in these words: the next letter would wait as long for nothing.
+    no_server: Option<String>,
 }
 
 /// Stores the letter and tries to send it. True when it went out in this call.
@@ -91,7 +94,7 @@ pub async fn deliver(ctx: &Ctx) -> Result<()> {
     let off = matches!(ctx.config.notify.mail, MailBackend::Off);
     ctx.report().unsent = waiting
         .iter()
-        .filter(|_| !off)
+        .filter(|(_, row)| !off && !why_not(row).starts_with(LOST))
         .map(|(incident, row)| format!("{}: {}", name(incident, row), why_not(row)))
         .collect();
     if !waiting.is_empty() {
@@ -119,10 +122,10 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
         return Ok(false);
     };
     let mut letter: Letter = serde_json::from_value(kept).with_context(|| format!("the letter {key}"))?;
-    let outcome = if ctx.tried.borrow().no_server {
-        return Ok(false);
-    } else {
-        send(ctx, key, &letter).await
+    let away = ctx.tried.borrow().no_server.clone();
+    let outcome = match away {
+        Some(why) => MailOutcome::NoServer(why),
+        None => send(ctx, key, &letter).await,
     };
     ctx.tried.borrow_mut().keys.insert(key.to_owned());
     ctx.crash.at(key, Phase::AfterEffect);
@@ -140,8 +143,8 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
         MailOutcome::Off => wait(NO_CHANNEL, &letter)?,
         MailOutcome::Refused(why) => wait(&why, &letter)?,
         MailOutcome::NoServer(why) => {
-            ctx.tried.borrow_mut().no_server = true;
             wait(&why, &letter)?;
+            ctx.tried.borrow_mut().no_server = Some(why);
         }
         // It cannot be asked for. Once more with the same id is one mail to its reader; more often is a nuisance.
         MailOutcome::Unknown(why) if letter.lost > 0 => {
@@ -150,7 +153,7 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
         }
         MailOutcome::Unknown(why) => {
             letter.lost += 1;
-            wait(&format!("it may have arrived: {why}"), &letter)?;
+            wait(&format!("{LOST}: {why}"), &letter)?;
         }
     }
     Ok(false)
