@@ -47,9 +47,8 @@ async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
             Ok(())
         }
         Tried::Held(lock) => {
-            let before = ctx.store().sources()?;
-            let looked = look::look(ctx, &lock, deep).await?;
-            look::tell_about_look(ctx, &looked, &before).await
+            look::look(ctx, &lock, deep).await?;
+            look::tell_owed(ctx).await
         }
     }
 }

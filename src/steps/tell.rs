@@ -2,6 +2,7 @@
 //! after a lost answer is one mail to the reader.
 
 use anyhow::Result;
+use sha2::{Digest, Sha256};
 
 use super::{
     Ctx,
@@ -13,7 +14,7 @@ use crate::{
     model::{IncidentId, Signature},
     render::mail::{Guess, MailWords, PullLine, mail as render_mail},
     store::Claim,
-    text::{Untrusted, signature},
+    text::{Untrusted, hex},
 };
 
 pub(super) async fn tell(
@@ -36,7 +37,7 @@ pub(super) async fn tell(
 /// A message that belongs to no incident: its key is a signature of what it is about. True when it is told, now or
 /// before.
 pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<bool> {
-    let id = IncidentId::new(&about_signature(about), 1);
+    let id = about_id(about);
     let key = keys::mail(&id, words.status);
     if ctx.store().effect(&key)?.is_some_and(|row| row.is_posted()) {
         return Ok(true);
@@ -56,8 +57,10 @@ fn said(ctx: &Ctx, incident: Option<&IncidentId>, sent: bool, letter: &Letter) {
     ctx.say(incident, "mail", [format!("mail     {word}: \"{}\"", letter.subject)]);
 }
 
-pub(super) fn about_signature(about: &str) -> Signature {
-    signature(about).signature
+/// The id under which such a message is claimed: a hash, so that other words are another message.
+pub(super) fn about_id(about: &str) -> IncidentId {
+    let digest = hex(&Sha256::digest(about)[..8]);
+    IncidentId::new(&Signature::parse(&digest).expect("sixteen hexadecimal digits"), 1)
 }
 
 fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWords> {
