@@ -29,7 +29,7 @@ use crate::{
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, TestStatus},
+        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite},
     },
     render::{self, prompt::AuditContext},
     store::Claim,
@@ -284,7 +284,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     }
 }
 
-/// Runs the repo's test commands on one commit: no result may fail, and something must have run.
+/// Runs the repo's test commands on one commit, and compares with the run before our change.
 pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha) -> Result<(bool, String)> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
@@ -314,51 +314,11 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
     let suite = suite?;
-    let failed = suite.count(TestStatus::Fail) + suite.count(TestStatus::Error);
-    let known = known_failures(ctx, facts)?;
-    let new_failures = suite
-        .tests
-        .iter()
-        .filter(|(id, results)| {
-            results
-                .iter()
-                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
-                && !known.contains(*id)
-        })
-        .count();
-    Ok(if let Some(why) = &suite.unreadable {
-        (false, format!("the results cannot be read: {why}"))
-    } else if suite.timed_out {
-        (false, "the tests did not end in time".to_owned())
-    } else if suite.total() == 0 || !suite.load_errors.is_empty() {
-        (false, "the tests could not be loaded".to_owned())
-    } else {
-        (
-            new_failures == 0,
-            format!(
-                "{} pass, {failed} fail, {new_failures} of them new",
-                suite.count(TestStatus::Pass)
-            ),
-        )
-    })
-}
-
-/// Tests that failed on the base already.
-fn known_failures(ctx: &Ctx, facts: &Facts) -> Result<std::collections::BTreeSet<String>> {
-    let Some(attempt) = facts.current() else {
-        return Ok(std::collections::BTreeSet::new());
+    let before = match facts.current() {
+        Some(attempt) => cached_base(ctx, facts, &attempt.attempt.base)?,
+        None => None,
     };
-    let suite = cached_base(ctx, facts, &attempt.attempt.base)?.unwrap_or_default();
-    Ok(suite
-        .tests
-        .into_iter()
-        .filter(|(_, results)| {
-            results
-                .iter()
-                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
-        })
-        .map(|(id, _)| id)
-        .collect())
+    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite))
 }
 
 /// A fresh read-only agent sees diff, incident and proof; not the fixer's story.

@@ -2,7 +2,7 @@
 //! a base that moves; rules that ask for a person; and a merge that makes things worse.
 
 use serde_json::json;
-use tick::demo::{Act, Fault, Which};
+use tick::demo::{Act, Fault, Which, World};
 
 use super::prepared::{Prepared, Wants};
 
@@ -79,23 +79,46 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
 const NO_NOTES: &str = "import pathlib\nimport unittest\n\n\nclass Notes(unittest.TestCase):\n    def test_no_notes(self):\n        \
                         self.assertEqual(list(pathlib.Path('.').glob('notes/*')), [])\n";
 
+/// A person adds one test file to the default branch.
+fn plant(world: &World, path: &str, text: &str) {
+    let author = tick::demo::forge::Author {
+        name: "ada",
+        at: world.now(),
+    };
+    let files = [(path.to_owned(), Some(text.as_bytes().to_vec()))];
+    world.repo().commit("main", None, author, "a test", &files).unwrap();
+}
+
 #[test]
 fn a_race_that_breaks_the_tests_is_reverted_at_once() {
     let prepared = Prepared::before_merge(&Wants {
-        world: |world| {
-            let author = tick::demo::forge::Author {
-                name: "ada",
-                at: world.now(),
-            };
-            let files = [("tests/test_notes.py".to_owned(), Some(NO_NOTES.as_bytes().to_vec()))];
-            world.repo().commit("main", None, author, "no notes", &files).unwrap();
-        },
+        world: |world| plant(world, "tests/test_notes.py", NO_NOTES),
         ..Wants::default()
     });
     prepared.world().fault(merge_call(), Fault::WrongParent);
     let run = prepared.tick();
     assert_eq!(run.code, Some(1), "{}", run.text);
     taken_back(&prepared);
+    prepared.finish();
+}
+
+#[test]
+fn a_race_is_not_blamed_for_what_could_not_be_loaded_before() {
+    let prepared = Prepared::before_merge(&Wants {
+        world: |world| plant(world, "tests/test_lost.py", "import shop.lost\n"),
+        ..Wants::default()
+    });
+    prepared.world().fault(merge_call(), Fault::WrongParent);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    let landed = prepared.merged_by_us().expect("merged");
+    let sql = "SELECT verdict FROM evidence WHERE kind = 'landed-tests' AND head = ?1";
+    let verdict = prepared.ask(sql, &landed);
+    assert!(
+        verdict.len() == 1 && verdict[0].contains("1 could not be loaded before either"),
+        "{verdict:?}"
+    );
+    assert_eq!(prepared.pulls_of_ours(), 1, "nothing is taken back");
     prepared.finish();
 }
 
