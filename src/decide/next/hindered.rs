@@ -30,8 +30,7 @@ pub(super) fn gate(facts: &Facts, next: Next, now: DateTime<Utc>) -> Next {
     let Some(hindered) = facts.hindered.get(&key(facts, action)) else {
         return next;
     };
-    let is_message = name(action) == "tell";
-    if is_message || (!hindered.denied && hindered.times < TRIES) {
+    if !hindered.denied && hindered.times < TRIES {
         return after_pause(hindered, next, now);
     }
     let times = if hindered.denied || hindered.times == 1 {
@@ -183,26 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn a_later_attempt_starts_anew_and_a_message_is_never_given_up() {
+    fn a_later_attempt_starts_anew() {
         let mut next_one = facts(5, true);
         next_one.attempts[0].attempt.n = 2;
         check(&next_one, 0, "push");
-        let mut mail = facts(1, false);
-        let why = "send the mail: no answer".to_owned();
-        let unsent = Hindered {
-            times: 9,
-            denied: true,
-            why,
-            last: at(0),
-        };
-        mail.hindered.insert("tell/1".to_owned(), unsent);
-        let tell = || {
-            Next::Act(Action::Tell {
-                status: Status::Resolved,
-                why: "over".to_owned(),
-            })
-        };
-        assert!(word(&gate(&mail, tell(), at(0))).starts_with("60 send the mail"));
-        assert_eq!(word(&gate(&mail, tell(), at(60))), "tell over");
     }
 }
