@@ -166,7 +166,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             base: base.clone(),
             head: head.clone(),
             incident: IncidentFacts::of(
-                facts.cause.signature.clone(),
+                row.text_signature().clone(),
                 &row.title,
                 row.samples.first().map_or("", String::as_str),
             ),

@@ -219,10 +219,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         slot: incident.repo.to_string(),
         title: super::title_line(ctx, &row),
         template: untrusted(&row.template).line(600),
-        why_signature: vec![
-            format!("label {}, from {} of {}", row.label, row.source, row.target),
-            "volatile parts (times, ids, addresses, counts) are masked; what is left is the cause".to_owned(),
-        ],
+        why_signature: why_signature(ctx, &row)?,
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         count: row.count,
@@ -235,6 +232,20 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         unmet_heading,
         unmet,
     })
+}
+
+fn why_signature(ctx: &Ctx, row: &SignatureRow) -> Result<Vec<String>> {
+    let mut lines = vec![
+        format!("label {}, from {} of {}", row.label, row.source, row.target),
+        "volatile parts (times, ids, addresses, counts) are masked; what is left is the cause".to_owned(),
+    ];
+    let same = ctx.store().causes(row.text_signature())?;
+    let others = same.iter().filter(|other| other.sig != row.sig);
+    lines.extend(others.map(|other| {
+        let short = other.sig.short();
+        format!("{} has the same error, as a cause of its own: {short}", other.repo)
+    }));
+    Ok(lines)
 }
 
 /// Every recorded fact of the incident, in time order.

@@ -2,6 +2,7 @@
 //! Writes are durable when a function returns, and each names the lock or claim that allows it.
 
 mod audit;
+mod causes;
 mod effects;
 mod incidents;
 mod ledger;
@@ -17,9 +18,10 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use audit::{AuditRow, Verified};
+pub use causes::{Sighting, SignatureRow};
 pub use effects::{EffectRow, Intent};
 pub use incidents::{DecisionRow, EvidenceRow, NewIncident};
-pub use ledger::{CachedReply, Sighting, SignatureRow, SourceRow, TickEnd, TickRow};
+pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
 pub use restore::Restored;
 pub use spend::Spent;

@@ -7,8 +7,8 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::{
-    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, effects, from_json,
-    incidents, ledger, parse_time, to_json,
+    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, causes, effects,
+    from_json, incidents, parse_time, to_json,
 };
 use crate::model::incident::Attempt;
 
@@ -85,7 +85,7 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
     match row.kind.as_str() {
         "signature" => {
             let signature: SignatureRow = from_json("signature", &body.to_string())?;
-            ledger::upsert_signature(tx, &signature)?;
+            causes::upsert_signature(tx, &signature)?;
             restored.signatures += 1;
         }
         "incident-opened" => {

@@ -25,6 +25,7 @@ pub(super) fn store() -> (tempfile::TempDir, Store) {
 fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
     SignatureRow {
         sig: sig.clone(),
+        text_sig: None,
         repo: Slot::parse("api").unwrap(),
         target: "api".to_owned(),
         source: "exceptions".to_owned(),

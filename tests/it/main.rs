@@ -6,6 +6,8 @@ mod architecture;
 #[cfg(test)]
 mod blind;
 #[cfg(test)]
+mod causes;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod config_cli;

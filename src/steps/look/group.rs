@@ -31,15 +31,21 @@ pub(super) struct Found {
 }
 
 pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found: &mut Found) -> Result<()> {
-    let mut by_signature: BTreeMap<&Signature, Vec<&Signal>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<(&Slot, &Signature), Vec<&Signal>> = BTreeMap::new();
     for signal in &snapshot.signals {
-        by_signature.entry(&signal.signature).or_default().push(signal);
+        let cause = (&signal.repo, &signal.signature);
+        by_cause.entry(cause).or_default().push(signal);
     }
     let mut symptoms = Vec::new();
-    for (sig, signals) in by_signature {
+    for ((repo, text_sig), signals) in by_cause {
         let first_sight = signals.iter().all(|s| is_first_sight(known, s));
-        let old = ctx.store().signature(sig)?;
-        let row = row_of(&signals, old.as_ref());
+        let old = ctx.store().cause(text_sig, repo)?;
+        let key = match &old {
+            Some(old) => old.sig.clone(),
+            None => new_key(ctx, text_sig, repo, found)?,
+        };
+        let sig = &key;
+        let row = row_of(key.clone(), &signals, old.as_ref());
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
         let facts = old.as_ref().map(|old| Known {
@@ -80,6 +86,16 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         found.seen.push((row, sighting(&signals)));
     }
     join_symptoms(ctx, symptoms, found)
+}
+
+/// A text's own signature, or, where another repo has that one, one that is made of both.
+fn new_key(ctx: &Ctx, text_sig: &Signature, repo: &Slot, found: &Found) -> Result<Signature> {
+    let taken = found.seen.iter().any(|(row, _)| row.sig == *text_sig) || ctx.store().signature(text_sig)?.is_some();
+    Ok(if taken {
+        dedup::key_in(text_sig, repo)
+    } else {
+        text_sig.clone()
+    })
 }
 
 /// A symptom joins the cause of its slot that opened in this tick or the one before, else it opens by itself.
@@ -125,17 +141,22 @@ fn group_of(row: &SignatureRow, signals: &[&Signal], first_sight: bool) -> Group
         repo: row.repo.clone(),
         kind: row.kind,
         severity: signals.iter().map(|s| s.severity).max().unwrap_or(Severity::Info),
-        count: signals.iter().map(|s| s.count).sum(),
+        count: sum(signals.iter().copied()),
         first_seen: signals.iter().map(|s| s.first_seen).min().unwrap_or(row.first_seen),
         last_seen: signals.iter().map(|s| s.last_seen).max().unwrap_or(row.last_seen),
         first_sight,
     }
 }
 
-/// The ledger's row after these signals. Signals of one signature are one cause, whatever their source.
-fn row_of(signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
+/// No source can make a number that does not fit.
+pub(super) fn sum<'a>(signals: impl IntoIterator<Item = &'a Signal>) -> u64 {
+    signals.into_iter().fold(0, |all, s| all.saturating_add(s.count))
+}
+
+/// The ledger's row after these signals. Those of one signature and repo are one cause, whatever their source.
+fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
     let first = signals[0];
-    let count: u64 = signals.iter().map(|s| s.count).sum();
+    let count = sum(signals.iter().copied());
     let last_seen = signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen);
     let mut releases: Vec<_> = old.map(|o| o.releases.clone()).unwrap_or_default();
     for sha in signals.iter().filter_map(|s| s.release_sha.clone()) {
@@ -152,7 +173,8 @@ fn row_of(signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
     }
     let signed = old.is_none().then(|| text::signature(&first.message));
     SignatureRow {
-        sig: first.signature.clone(),
+        text_sig: (sig != first.signature).then(|| first.signature.clone()),
+        sig,
         repo: first.repo.clone(),
         target: first.target.clone(),
         source: first.source.clone(),
@@ -176,7 +198,7 @@ fn row_of(signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
             |o| o.first_seen,
         ),
         last_seen: old.map_or(last_seen, |o| o.last_seen.max(last_seen)),
-        count: old.map_or(0, |o| o.count) + count,
+        count: old.map_or(0, |o| o.count).saturating_add(count),
         releases,
         inventory: old.is_some_and(|o| o.inventory),
         bad_ticks: old.map_or(0, |o| o.bad_ticks) + 1,
@@ -190,7 +212,7 @@ fn sighting(signals: &[&Signal]) -> Sighting {
     Sighting {
         from: signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
         at: signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen),
-        count: signals.iter().map(|s| s.count).sum(),
+        count: sum(signals.iter().copied()),
         release: signals.iter().rev().find_map(|s| s.release_sha.clone()),
     }
 }

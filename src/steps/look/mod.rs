@@ -90,7 +90,7 @@ fn gate_word(gate: &GateResult) -> String {
 
 fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
     let mut report = ctx.report();
-    report.signals = snapshot.signals.iter().map(|s| s.count).sum();
+    report.signals = group::sum(&snapshot.signals);
     report.sources = u64::try_from(
         snapshot
             .collectors
