@@ -21,7 +21,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
-    adapters::clock::Clock,
+    adapters::{clock::Clock, host},
     config::{
         Config,
         load::{LoadError, Sources, load},
@@ -132,6 +132,7 @@ fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    host::close_to_others();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {

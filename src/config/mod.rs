@@ -62,6 +62,8 @@ pub struct Config {
     pub digests: BTreeMap<String, String>,
     /// Directories in which programs of children are looked for, in order.
     pub path: Vec<PathBuf>,
+    /// Directories that children may read beside what they could read anyway.
+    pub readable: Vec<PathBuf>,
     /// What is accepted although it will hardly be meant, one sentence each.
     pub warnings: Vec<String>,
 }

@@ -66,6 +66,10 @@ pub(super) struct Root {
     #[serde(default)]
     #[schemars(example = ["/opt/homebrew/bin"])]
     pub path: Vec<String>,
+    /// Directories that agents and tests may read beside the system's own, their tools and their tree. Default: none.
+    #[serde(default)]
+    #[schemars(example = ["/srv/toolchain"])]
+    pub readable: Vec<String>,
 }
 
 /// What holds for every repo that does not say it itself.

@@ -88,6 +88,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         toolchain_env: Vec::new(),
         digests: BTreeMap::new(),
         path: checks.path.clone(),
+        readable: checks.absolute(&root.readable, "readable", "\"/srv/toolchain\""),
         warnings: Vec::new(),
     };
     if matches!(config.notify.mail, MailBackend::Off) && !config.repos.is_empty() {
@@ -130,21 +131,23 @@ impl Checks<'_> {
     }
 
     fn search_path(&mut self, root: &raw::Root) -> Vec<PathBuf> {
-        let at = JsonPath::default().key("path");
-        let mut path = Vec::new();
-        for (n, dir) in root.path.iter().enumerate() {
-            if Path::new(dir).is_absolute() {
-                path.push(PathBuf::from(dir));
-            } else {
-                self.problem(
-                    at.index(n),
-                    format!("{} is not an absolute path", quote_str(dir)),
-                    "\"/usr/local/bin\"",
-                );
-            }
-        }
+        let mut path = self.absolute(&root.path, "path", "\"/usr/local/bin\"");
         path.extend(self.context.env.path());
         path
+    }
+
+    fn absolute(&mut self, dirs: &[String], key: &str, example: &str) -> Vec<PathBuf> {
+        let at = JsonPath::default().key(key);
+        let mut found = Vec::new();
+        for (n, dir) in dirs.iter().enumerate() {
+            if Path::new(dir).is_absolute() {
+                found.push(PathBuf::from(dir));
+            } else {
+                let what = format!("{} is not an absolute path", quote_str(dir));
+                self.problem(at.index(n), what, example);
+            }
+        }
+        found
     }
 
     fn github(&mut self, raw: &raw::GitHub) -> GitHubService {

@@ -112,6 +112,8 @@ pub struct AttemptFacts {
     pub attempt: Attempt,
     /// Tree of its head: what has to land on its base.
     pub tree: Option<Sha>,
+    /// What held its agent: `sandboxed`, or `not sandboxed: …`.
+    pub sandbox: String,
     /// Times its head was replayed onto a moved base.
     pub rebases: u32,
     pub guards: Option<GuardReport>,
@@ -153,6 +155,7 @@ impl AttemptFacts {
         Self {
             attempt,
             tree: None,
+            sandbox: String::new(),
             rebases: 0,
             guards: None,
             proof: None,

@@ -1,7 +1,10 @@
 //! One agent run for a role: money reserved before it starts, its run noted so that a crash can be mended, the next
 //! agent of the list tried when one cannot work.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -27,6 +30,8 @@ pub(super) struct Question<'a> {
     pub(super) prompt: String,
     pub(super) input: Value,
     pub(super) cwd: &'a Path,
+    /// What it may read beside that and its tools.
+    pub(super) read: Vec<PathBuf>,
     pub(super) commands: &'a [CommandLine],
     /// Part of the run id and of the transcript's name.
     pub(super) name: String,
@@ -97,7 +102,8 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         commands: question.commands,
         toolchain_env: &ctx.config.toolchain_env,
         scratch: &scratch,
-        hide: vec![ctx.config.home.root.clone()],
+        read: ctx.tools().into_iter().chain(question.read.iter().cloned()).collect(),
+        hide: ctx.own_places(),
         run_id: run_id.clone(),
         deadline: question.deadline,
         stop: Some(paused_flag(ctx, slot.as_ref())),
@@ -115,6 +121,23 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         agent: agent.name.clone(),
         sandbox: done.sandbox,
     })
+}
+
+impl Ctx {
+    /// What children may read for the sake of their tools.
+    pub(super) fn tools(&self) -> Vec<PathBuf> {
+        let config = &self.config;
+        let chains = config.toolchain_env.iter().map(|(_, dir)| PathBuf::from(dir));
+        chains.chain(config.readable.iter().cloned()).collect()
+    }
+
+    /// What no child may read, whatever leads there: configuration, secrets, ledger, clones, logs.
+    pub(super) fn own_places(&self) -> Vec<PathBuf> {
+        let home = &self.config.home;
+        [&home.root, &home.state, &home.logs, &home.signals]
+            .map(Clone::clone)
+            .into()
+    }
 }
 
 /// A running agent is ended within a second of `tick pause`, which leaves one of these files.

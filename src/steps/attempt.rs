@@ -1,7 +1,7 @@
 //! One attempt: a worktree from our own mirror, an agent that edits it, our own walk of the tree into a commit. What the
 //! agent says is kept as said; what it made is judged later, on git objects.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -98,7 +98,7 @@ async fn work(
     let repo = ctx.repo(&facts.incident.repo)?;
     git::sweep(dir).context("remove the worktree of an earlier run")?;
     let paths = mirror.worktree(&attempt.base, dir).await?;
-    let answer = ask_fixer(ctx, claim, facts, repo, attempt, &paths.tree).await?;
+    let answer = ask_fixer(ctx, claim, facts, repo, attempt, &paths.tree, mirror.objects()).await?;
     attempt.agent.clone_from(&answer.agent);
     let reply = match answer.outcome {
         AgentOutcome::Reply(reply) => reply,
@@ -165,6 +165,7 @@ async fn ask_fixer(
     repo: &Repo,
     attempt: &Attempt,
     tree: &Path,
+    objects: PathBuf,
 ) -> Result<Answer> {
     let row = signature_row(ctx, facts)?;
     let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
@@ -203,6 +204,8 @@ async fn ask_fixer(
             prompt,
             input,
             cwd: tree,
+            // Its git directory borrows the base's objects.
+            read: vec![objects],
             commands: &repo.test,
             name: format!("fix.{}", attempt.id.file_name()),
             deadline: ctx.config.limits.attempt_wall,

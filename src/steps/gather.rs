@@ -51,6 +51,12 @@ impl Rows {
         Ok(self.last(kind, head)?.map(|(value, _)| value))
     }
 
+    fn word(&self, kind: &str, head: &Sha) -> String {
+        let mut rows = self.evidence.iter().rev();
+        let row = rows.find(|row| row.kind == kind && row.head == head.as_str());
+        row.map(|row| row.verdict.clone()).unwrap_or_default()
+    }
+
     fn count(&self, kind: &str, head: Option<&Sha>) -> u32 {
         let n = self
             .evidence
@@ -173,6 +179,10 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
             let of = |kind: &str| head.as_ref().map_or(0, |head| rows.count(kind, Some(head)));
             Ok(AttemptFacts {
                 tree: by_head(rows, kind::TREE, head.as_ref())?,
+                sandbox: head
+                    .as_ref()
+                    .map(|head| rows.word(kind::TREE, head))
+                    .unwrap_or_default(),
                 rebases: of(kind::REBASED),
                 guards: by_head(rows, kind::GUARDS, head.as_ref())?,
                 proof: by_head(rows, kind::PROOF, head.as_ref())?,

@@ -16,7 +16,7 @@ use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
         git::{self, Change, FileEdit, Mirror},
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
@@ -251,8 +251,8 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             .collect(),
         sandbox: Sandbox {
             write: vec![child.cwd.clone(), child.writable],
-            hide: vec![ctx.config.home.root.clone()],
-            network: Network::None,
+            read: ctx.tools(),
+            hide: ctx.own_places(),
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -367,6 +367,7 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             prompt,
             input,
             cwd: &tree,
+            read: Vec::new(),
             commands: &[],
             name: format!("audit.{}", attempt.attempt.id.file_name()),
             deadline: ctx.config.limits.attempt_wall,

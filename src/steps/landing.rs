@@ -70,7 +70,8 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
             &json!({ "from": head, "onto": onto }),
         )?;
     }
-    ctx.record(claim, Some(&new_head), kind::TREE, "replayed", &tree)?;
+    // The same agent's work, held as it was.
+    ctx.record(claim, Some(&new_head), kind::TREE, &old.sandbox, &tree)?;
     if let Some(audit) = &old.audit {
         let carried = Audit {
             head: new_head.clone(),

@@ -385,6 +385,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         proof: attempt.proof.as_ref(),
         audit: attempt.audit.as_ref(),
         author: &attempt.attempt.agent,
+        held: if attempt.is_a_persons() { "" } else { &attempt.sandbox },
         said: (!attempt.attempt.said.is_empty()).then_some(&said),
         tried: &tried,
         attempt: n,

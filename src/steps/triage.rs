@@ -105,6 +105,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
             prompt,
             input: json!({ "repo": repo.slot, "groups": groups }),
             cwd: &dir,
+            read: Vec::new(),
             commands: &[],
             name: format!("triage.{}.{}", repo.slot, ctx.tick),
             deadline: ctx.config.limits.attempt_wall.min(std::time::Duration::from_mins(10)),

@@ -124,6 +124,10 @@ fakes! {
     a_failed_set_up: "tests/test_no_items.py",
         test(GOOD).replace("    def test", "    def setUp(self):\n        discount.average_discount({'items': []})\n\n    def test")
         => "proof not-red", "outside its own body, by ZeroDivisionError";
+    a_trace_of_an_earlier_run: "tests/test_no_items.py", test(
+        "there = os.path.exists('/dev/shm/tick-was-here')\n        open('/dev/shm/tick-was-here', 'w').close()\n        \
+         self.assertTrue(there)",
+    ) => "proof not-red", "fails by PermissionError";
     a_flaky_test: "tests/test_no_items.py", test(&format!("{GOOD}\n        self.assertIn('CI', os.environ)"))
         => "proof not-green", "is flaky";
 }

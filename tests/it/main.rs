@@ -32,6 +32,8 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod spies;
+#[cfg(test)]
 mod spine;
 #[cfg(test)]
 mod state;
