@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::facts::{AttemptFacts, Facts, Failure, Policy};
+use super::facts::{AttemptFacts, Facts, Failure, Policy, Spend};
 use crate::model::incident::{AttemptOutcome, FailureType};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,7 +63,7 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     if let Some(why) = said_no(facts) {
         return Budget::Exhausted(why);
     }
-    if let Some(why) = out_of_money(facts, policy) {
+    if let Some(why) = used_up(facts.spent_usd, policy) {
         return Budget::Spent(why);
     }
     if facts.attempts_this_run >= policy.retries_per_run {
@@ -75,8 +75,8 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     }
 }
 
-fn out_of_money(facts: &Facts, policy: &Policy) -> Option<String> {
-    let spent = facts.spent_usd;
+/// Agent runs or money that are used up for now. Judged before every run, whatever its role.
+pub fn used_up(spent: Spend, policy: &Policy) -> Option<String> {
     let over = |used: f64, limit: f64, what: &str| {
         (used + policy.usd_per_run > limit).then(|| format!("{what}: ${used:.2} of ${limit:.2} are used"))
     };

@@ -335,6 +335,8 @@ pub struct Watch {
     pub rate_before: f64,
     /// Events of the cause by the new release.
     pub seen: u64,
+    /// Looks that saw it there.
+    pub samples: u32,
     /// Requests served since then, where a source tells it.
     pub requests: Option<u64>,
     /// The last look at the source that was read in full; blindness is not quiet.

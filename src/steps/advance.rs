@@ -50,6 +50,9 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         return Ok(());
     }
     recover(ctx, &claim)?;
+    if ctx.config.repo(&incident.repo).is_none() {
+        return without_repo(ctx, &claim, incident);
+    }
     for turn in 1..=TURNS {
         let (facts, seen, policy) = look(ctx, incident).await?;
         let next = next::next(&facts, &seen, &policy, ctx.now());
@@ -86,11 +89,30 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
     anyhow::bail!("incident {} took {TURNS} turns without coming to rest", incident.id)
 }
 
+/// The owner took the repo out of the config, or gave its slot another name: nothing may be done for it, and nothing
+/// of it is lost.
+fn without_repo(ctx: &Ctx, claim: &Claim, incident: &Incident) -> Result<()> {
+    ctx.store().set_due(claim, ctx.now() + TimeDelta::hours(1))?;
+    ctx.report().waiting.push(Waiting {
+        incident: incident.id.clone(),
+        repo: incident.repo.clone(),
+        why: format!(
+            "repo {} is no longer in the config: put it back under this name, or end this with tick ignore {}",
+            incident.repo,
+            incident.id.signature().short()
+        ),
+    });
+    Ok(())
+}
+
 /// The first action of each due incident, without doing or writing anything.
 pub async fn plan(ctx: &Ctx) -> Result<Vec<(Incident, Next)>> {
     let due = ctx.store().due_incidents(ctx.now())?;
     let mut plans = Vec::new();
     for incident in due {
+        if ctx.config.repo(&incident.repo).is_none() {
+            continue;
+        }
         let (facts, seen, policy) = look(ctx, &incident).await?;
         let next = next::next(&facts, &seen, &policy, ctx.now());
         plans.push((incident, next));

@@ -9,13 +9,14 @@ use std::{
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Ctx, answers};
+use super::{Ctx, answers, gather};
 use crate::{
     adapters::{
         agents::{self, AgentCall, AgentOutcome, Role},
         process::{self, StopFlag},
     },
     config::{Agent, Billing, CommandLine},
+    decide::budget,
     model::{IncidentId, RunId, Slot},
     render::prompt::PromptSet,
     store::Claim,
@@ -60,6 +61,11 @@ pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
             .defined
             .get(name)
             .with_context(|| format!("agent {name} is not defined in the config"))?;
+        // Every agent after the first is a run that nobody has judged yet.
+        if last.is_some() && let Some(why) = used_up(ctx, question.incident)? {
+            tracing::warn!(agent.name = %agent.name, "not asked: {why}");
+            break;
+        }
         let answer = run(ctx, &question, agent).await?;
         let could_not = matches!(answer.outcome, AgentOutcome::Infrastructure(_));
         last = Some(answer);
@@ -68,6 +74,15 @@ pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
         }
     }
     last.with_context(|| format!("no agent is configured for {}", question.role.name()))
+}
+
+fn used_up(ctx: &Ctx, incident: &IncidentId) -> Result<Option<String>> {
+    let spent = ctx.store().spent(incident, ctx.now())?;
+    let slot = ctx.store().incident(incident)?.map(|incident| incident.repo);
+    let Some(repo) = slot.and_then(|slot| ctx.config.repo(&slot)) else {
+        return Ok(None);
+    };
+    Ok(budget::used_up(gather::spend(spent), &ctx.policy(repo)?))
 }
 
 async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer> {

@@ -23,9 +23,10 @@ use crate::{
     },
     model::{
         IncidentId, PullNumber, Sha, Signature, Slot,
+        evidence::GuardReport,
         incident::{Incident, IncidentOutcome, Triage},
     },
-    store::{EffectRow, EvidenceRow, SignatureRow, SourceRow, Store},
+    store::{EffectRow, EvidenceRow, SignatureRow, SourceRow, Spent, Store},
 };
 
 /// Evidence of one incident with typed access.
@@ -119,12 +120,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         approved: rows.rows.value(kind::APPROVED, None)?,
         paused,
         frozen: store.flag("freeze")?,
-        spent_usd: Spend {
-            incident: spent.incident_usd,
-            day: spent.day_usd,
-            month: spent.month_usd,
-            day_runs: spent.day_runs,
-        },
+        spent_usd: spend(spent),
         record: record(&store, incident)?,
         other_open_pulls: other_open_pulls(&store, incident)?,
         attempts_this_run: ctx.attempts_made.get(),
@@ -132,6 +128,15 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         watch,
         elsewhere,
     })
+}
+
+pub(super) const fn spend(spent: Spent) -> Spend {
+    Spend {
+        incident: spent.incident_usd,
+        day: spent.day_usd,
+        month: spent.month_usd,
+        day_runs: spent.day_runs,
+    }
 }
 
 struct SinceRetry {
@@ -443,6 +448,7 @@ fn watch(
         live_at,
     };
     let of_cause = seen_of(store, &row.sig, &split)?;
+    let changed = changed_by(store, incident, &merge.head)?;
     let mut others = Vec::new();
     for other in store.all_signatures()? {
         if other.repo != incident.repo || other.sig == row.sig || other.last_seen < live_at || other.kind.is_symptom() {
@@ -454,18 +460,34 @@ fn watch(
             rate_before: seen.rate_before,
             seen: seen.after,
             new: other.first_seen >= merge.at,
-            in_our_diff: false,
+            in_our_diff: other.culprit.as_ref().is_some_and(|c| changed.iter().any(|path| is_file(&c.file, path))),
             samples: seen.samples,
         });
     }
     Ok(Some(Watch {
         rate_before: of_cause.rate_before,
         seen: of_cause.after,
+        samples: of_cause.samples,
         requests: None,
         looked_until,
         others,
         probe_down_samples: probe_down(store, incident, live_at)?,
     }))
+}
+
+/// Files that the merged head changed, as its guards saw them.
+fn changed_by(store: &Store, incident: &Incident, head: &Sha) -> Result<Vec<String>> {
+    let rows = Rows {
+        evidence: store.evidence(&incident.id)?,
+    };
+    let change: Option<GuardReport> = rows.value(kind::GUARDS, Some(head))?;
+    Ok(change.map(|change| change.paths).unwrap_or_default())
+}
+
+/// Does a frame's file name this path of the repository? A frame may carry the directory it was deployed to.
+fn is_file(frame: &str, path: &str) -> bool {
+    let frame = frame.trim_start_matches("./");
+    frame == path || frame.strip_suffix(path).is_some_and(|before| before.ends_with('/'))
 }
 
 /// The cause since the newest release began to serve. Whether that release matters, `decide` says.
@@ -491,6 +513,7 @@ fn elsewhere(
         watch: Watch {
             rate_before: seen.rate_before,
             seen: seen.after,
+            samples: seen.samples,
             requests: None,
             looked_until,
             others: Vec::new(),

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     adapters::agents::{AgentOutcome, Role},
     config::Repo,
-    decide::{facts::Facts, verdict},
+    decide::{budget, facts::Facts, verdict},
     model::{Mode, Signature, incident::Incident, incident::Triage},
     render::prompt::{TriageContext, TriageGroup},
     store::{SignatureRow, TriageLock, locks::Tried},
@@ -49,8 +49,10 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
             if batch[0].1.paused.is_some() {
                 continue;
             }
-            if batch[0].1.spent_usd.day_runs >= policy.agent_runs_per_day {
-                tracing::warn!(repo = %repo.slot, "no triage: the agent runs of today are used up");
+            // Read afresh: the call before this one was a run too.
+            let spent = ctx.store().spent(&batch[0].0.id, ctx.now())?;
+            if let Some(why) = budget::used_up(gather::spend(spent), &policy) {
+                tracing::warn!(repo = %repo.slot, "no triage: {why}");
                 continue;
             }
             ask_about(ctx, repo, batch).await?;

@@ -136,6 +136,7 @@ impl Fake {
             self.facts.watch = merge.live_at.map(|_| Watch {
                 rate_before: 40.0,
                 seen: self.seen,
+                samples: if self.seen > 0 { 2 } else { 0 },
                 requests: None,
                 looked_until: self.now,
                 others: Vec::new(),
