@@ -92,7 +92,7 @@ impl Tally {
         let name = check.name.clone();
         match say {
             Say::Yes => {
-                self.fresh_yes |= check.started_at.is_some_and(|at| at > pushed_at - CLOCKS_DIFFER);
+                self.fresh_yes |= check.started_at.is_some_and(|at| at + CLOCKS_DIFFER > pushed_at);
                 self.yes.push(name);
             }
             Say::Fine => {}
@@ -133,7 +133,9 @@ impl Tally {
             return CheckSet::Pending("no check has succeeded for this commit".to_owned());
         }
         if !self.fresh_yes {
-            return CheckSet::Pending("no success started after the push (is the clock of this machine right?)".to_owned());
+            return CheckSet::Pending(
+                "no success started after the push (is the clock of this machine right?)".to_owned(),
+            );
         }
         CheckSet::Success {
             names: self.yes,

@@ -27,6 +27,7 @@ pub struct Facts {
     pub triage: Option<Triage>,
     /// Triage calls that gave no usable answer.
     pub triage_failures: u32,
+    pub triage_unavailable: Unavailable,
     /// Number of the newest attempt ever, also before a retry.
     pub last_attempt: u32,
     /// Since the last `tick retry`, oldest first.
@@ -121,8 +122,17 @@ pub struct AttemptFacts {
     pub audit: Option<Audit>,
     /// Audit calls on this head that gave no usable answer.
     pub audit_failures: u32,
+    pub audit_unavailable: Unavailable,
     /// Blocking checks that failed on its pushed head.
     pub ci_failed: Option<Vec<String>>,
+}
+
+/// Runs that an agent could not make: overloaded, out of quota, not logged in, hung. They say nothing about the cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Unavailable {
+    pub times: u32,
+    /// When the newest of them ended, and what it ended with.
+    pub last: Option<(DateTime<Utc>, String)>,
 }
 
 /// Why an attempt is over without a merge.
@@ -161,6 +171,7 @@ impl AttemptFacts {
             proof: None,
             audit: None,
             audit_failures: 0,
+            audit_unavailable: Unavailable::default(),
             ci_failed: None,
         }
     }

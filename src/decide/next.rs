@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{
     budget::{self, Budget},
     elsewhere,
-    facts::{Facts, Need, Policy, Seen, Status},
+    facts::{Facts, Need, Policy, Seen, Status, Unavailable},
     merge::MergeProof,
     settle,
 };
@@ -330,6 +330,21 @@ fn stopped(seen: &Seen, now: DateTime<Utc>) -> Option<Next> {
     };
     Some(next_tick(now, format!("stopped: {why}")))
 }
+/// An agent that could not work is asked again after a pause, and a person hears of it once.
+fn pause(facts: &Facts, unavailable: &Unavailable, who: &str, now: DateTime<Utc>) -> Option<Next> {
+    let until = unavailable.again_at().filter(|until| *until > now)?;
+    let why = unavailable.sentence(who);
+    let wait = || Next::Wait {
+        until,
+        why: format!("tick moves next: {why}; it is asked again"),
+    };
+    Some(if unavailable.is_told() {
+        tell_then(facts, Status::NeedsYou, &why, wait)
+    } else {
+        wait()
+    })
+}
+
 fn tomorrow(now: DateTime<Utc>) -> DateTime<Utc> {
     let next = now.date_naive() + chrono::Days::new(1);
     next.and_time(chrono::NaiveTime::MIN).and_utc()

@@ -11,7 +11,7 @@ use self::{
     given::{at, review, sha},
 };
 use super::{
-    facts::{Approved, Need, Seen, Status},
+    facts::{Approved, Need, Seen, Status, Unavailable},
     merge::Restores,
     next::{Action, Next},
 };
@@ -246,11 +246,19 @@ fn an_honest_no_of_the_agent_is_taken() {
 
 #[test]
 fn overload_costs_no_attempt_and_ends_too() {
-    let mut fake = Fake::bug(&[Made::Overload, Made::Overload, Made::Good]);
-    fake.waits_for("expected so far");
-    let mut ever = Fake::bug(&[Made::Overload; 6]);
-    assert_eq!(ever.rest(), Rest::Done(IncidentOutcome::Escalated));
-    assert_eq!(ever.trace.len(), 7);
+    let mut ever = Fake::bug(&[Made::Overload; 24]);
+    ever.policy.retries_per_run = 100;
+    let mut attempts = 0;
+    for _ in 0..200 {
+        let Rest::Waits(_) = ever.rest() else { break };
+        let made = ever.facts.attempts.len();
+        assert!(made <= attempts + 1, "one run, then a pause");
+        attempts = made;
+        ever.now += TimeDelta::minutes(15);
+    }
+    assert_eq!(ever.facts.attempts.len(), 24);
+    assert!(ever.now - at(0) > TimeDelta::hours(20));
+    assert_eq!(ever.mails, [Status::NeedsYou]);
 }
 
 #[test]
@@ -550,6 +558,13 @@ fn what_is_not_for_code_is_told_and_watched_until_it_is_over() {
     let mut diagnose = Fake::bug(&[]);
     diagnose.policy.rung = Mode::Diagnose;
     diagnose.waits_for("a person moves next");
+    let mut busy = Fake::new(&[]);
+    busy.facts.triage_unavailable = Unavailable {
+        times: 3,
+        last: Some((busy.now, "overload".to_owned())),
+    };
+    busy.waits_for("triage could not work 3 times: overload; it is asked again");
+    assert_eq!(busy.mails, [Status::NeedsYou], "told once, and asked on");
     let mut mute = Fake::new(&[]);
     mute.facts.triage_failures = 3;
     mute.waits_for("a person moves next");
@@ -570,6 +585,39 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     health.facts.triage.as_mut().unwrap().failure_type = FailureType::Health;
     health.facts.record.merged = 1;
     assert_eq!(health.rest(), Rest::Done(IncidentOutcome::Escalated));
+}
+
+#[test]
+fn who_has_to_move_is_told_once_and_the_fix_still_lands_when_the_answer_comes() {
+    let mut slow = with_pull();
+    slow.waits_for("running");
+    assert_eq!(slow.mails, [], "CI may take its time");
+    slow.now += TimeDelta::hours(3);
+    slow.waits_for("CI has said neither yes nor no for 3 h: running");
+    slow.waits_for("a person moves next");
+    assert_eq!(slow.mails, [Status::NeedsYou]);
+    slow.ci = CheckState::Success;
+    assert_eq!(slow.until_done(), IncidentOutcome::Resolved);
+    let mut unread = with_pull();
+    unread.ci = CheckState::Success;
+    unread.rules.unread = Some("the protection of main".to_owned());
+    unread.waits_for("could not read the protection of main; a person merges");
+    unread.waits_for("a person merges");
+    assert_eq!(unread.mails, [Status::DraftReady]);
+}
+
+#[test]
+fn an_agent_that_cannot_work_is_asked_again_after_a_pause_and_costs_no_attempt() {
+    let mut busy = Fake::bug(&[Made::Overload, Made::Overload, Made::Overload, Made::Good]);
+    busy.waits_for("the agent could not work 1 times: overload");
+    busy.now += TimeDelta::minutes(5);
+    busy.waits_for("could not work 2 times");
+    assert_eq!(busy.mails, []);
+    busy.now += TimeDelta::minutes(15);
+    busy.waits_for("could not work 3 times");
+    assert_eq!(busy.mails, [Status::NeedsYou], "a person hears of it once");
+    busy.now += TimeDelta::minutes(30);
+    assert_eq!(busy.until_done(), IncidentOutcome::Resolved);
 }
 
 #[test]

@@ -381,7 +381,12 @@ fn needs_you(words: &MailWords) -> Shape {
 fn draft_ready(words: &MailWords) -> Shape {
     Shape {
         tag: "draft ready",
-        lead: format!("A fix for {} waits for you: {} ({}).", words.slot, words.pull_words(), words.why),
+        lead: format!(
+            "A fix for {} waits for you: {} ({}).",
+            words.slot,
+            words.pull_words(),
+            words.why
+        ),
         did: "wrote, proved and audited it; it does not merge it by itself.".to_owned(),
         can: format!(
             "merge or close {}; closing means that there is no second one for this cause.",

@@ -62,7 +62,9 @@ pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
             .get(name)
             .with_context(|| format!("agent {name} is not defined in the config"))?;
         // Every agent after the first is a run that nobody has judged yet.
-        if last.is_some() && let Some(why) = used_up(ctx, question.incident)? {
+        if last.is_some()
+            && let Some(why) = used_up(ctx, question.incident)?
+        {
             tracing::warn!(agent.name = %agent.name, "not asked: {why}");
             break;
         }

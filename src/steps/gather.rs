@@ -16,7 +16,7 @@ use crate::{
     decide::{
         facts::{
             AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, Hindered, OtherRate, OurMerge, OurPull, OurRevert,
-            Pushed, Spend, Status, Watch, keys,
+            Pushed, Spend, Status, Unavailable, Watch, keys,
         },
         merge::Restores,
         observation::rate_per_hour,
@@ -59,12 +59,29 @@ impl Rows {
     }
 
     fn count(&self, kind: &str, head: Option<&Sha>) -> u32 {
-        let n = self
-            .evidence
+        u32::try_from(self.of(kind, head).count()).unwrap_or(u32::MAX)
+    }
+
+    fn of(&self, kind: &str, head: Option<&Sha>) -> impl Iterator<Item = &EvidenceRow> {
+        self.evidence
             .iter()
-            .filter(|row| row.kind == kind && head.is_none_or(|head| row.head == head.as_str()))
-            .count();
-        u32::try_from(n).unwrap_or(u32::MAX)
+            .filter(move |row| row.kind == kind && head.is_none_or(|head| row.head == head.as_str()))
+    }
+
+    /// Answers of this kind that could not be used.
+    fn failures(&self, kind: &str, head: Option<&Sha>) -> u32 {
+        let unusable = self.of(kind, head).filter(|row| row.verdict != kind::UNAVAILABLE);
+        u32::try_from(unusable.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Questions of this kind that no agent could answer.
+    fn unavailable(&self, kind: &str, head: Option<&Sha>) -> Unavailable {
+        let mut out = Unavailable::default();
+        for row in self.of(kind, head).filter(|row| row.verdict == kind::UNAVAILABLE) {
+            out.times += 1;
+            out.last = Some((row.at, row.detail.as_str().unwrap_or_default().to_owned()));
+        }
+        out
     }
 }
 
@@ -99,7 +116,8 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         incident: incident.clone(),
         cause: cause(&row, release),
         triage: rows.rows.value::<Triage>(kind::TRIAGE, None)?,
-        triage_failures: rows.rows.count(kind::TRIAGE_FAILED, None),
+        triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
+        triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
         attempts,
         pushed: pushed(&effects, id),
@@ -192,7 +210,12 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
                 guards: by_head(rows, kind::GUARDS, head.as_ref())?,
                 proof: by_head(rows, kind::PROOF, head.as_ref())?,
                 audit: by_head(rows, kind::AUDIT, head.as_ref())?,
-                audit_failures: of(kind::AUDIT_FAILED),
+                audit_failures: head
+                    .as_ref()
+                    .map_or(0, |head| rows.failures(kind::AUDIT_FAILED, Some(head))),
+                audit_unavailable: head.as_ref().map_or_else(Unavailable::default, |head| {
+                    rows.unavailable(kind::AUDIT_FAILED, Some(head))
+                }),
                 ci_failed: by_head(rows, kind::CI_FAILED, head.as_ref())?,
                 attempt,
             })
@@ -460,7 +483,10 @@ fn watch(
             rate_before: seen.rate_before,
             seen: seen.after,
             new: other.first_seen >= merge.at,
-            in_our_diff: other.culprit.as_ref().is_some_and(|c| changed.iter().any(|path| is_file(&c.file, path))),
+            in_our_diff: other
+                .culprit
+                .as_ref()
+                .is_some_and(|c| changed.iter().any(|path| is_file(&c.file, path))),
             samples: seen.samples,
         });
     }

@@ -395,8 +395,14 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             }
             Err(error) => failed(format!("its reply was refused: {error}")),
         },
-        AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => failed(why),
-        AgentOutcome::Interrupted => failed("it was stopped".to_owned()),
+        AgentOutcome::Failed(why) => failed(why),
+        AgentOutcome::Infrastructure(why) => {
+            ctx.record(claim, Some(head), kind::AUDIT_FAILED, kind::UNAVAILABLE, &why)?;
+            ctx.say(Some(facts.id()), "audit", [format!("audit    not made: {why}")]);
+            Ok(())
+        }
+        // A stop sign ended it, which says nothing about the head; the next turn reads the sign.
+        AgentOutcome::Interrupted => Ok(()),
     }
 }
 

@@ -66,7 +66,8 @@ fn untriaged(ctx: &Ctx) -> Result<Vec<(Incident, Facts)>> {
     let mut todo = Vec::new();
     for incident in due {
         let facts = gather::facts(ctx, &incident)?;
-        if facts.triage.is_none() && facts.triage_failures < 3 {
+        let later = facts.triage_unavailable.again_at().is_some_and(|at| at > ctx.now());
+        if facts.triage.is_none() && facts.triage_failures < 3 && !later && !facts.triage_unavailable.is_final() {
             todo.push((incident, facts));
         }
     }
@@ -117,14 +118,21 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
     drop(claim);
     let asked: Vec<Signature> = rows.iter().map(|row| row.sig.clone()).collect();
     let verdicts = match answer.outcome {
-        AgentOutcome::Reply(reply) => verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| e.to_string()),
-        AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => Err(why),
-        AgentOutcome::Interrupted => Err("it was stopped".to_owned()),
+        AgentOutcome::Reply(reply) => {
+            verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| ("failed", e.to_string()))
+        }
+        AgentOutcome::Failed(why) => Err(("failed", why)),
+        AgentOutcome::Infrastructure(why) => Err((kind::UNAVAILABLE, why)),
+        // A stop sign ended it, which says nothing about the causes.
+        AgentOutcome::Interrupted => return Ok(()),
     };
     store(ctx, batch, &verdicts)
 }
 
-fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>, String>) -> Result<()> {
+/// The verdict of the evidence row that says so, and why there is none.
+type NoVerdict = (&'static str, String);
+
+fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>, NoVerdict>) -> Result<()> {
     for (incident, _) in batch {
         let Some(claim) = ctx.store().claim(&incident.id)? else {
             continue;
@@ -154,9 +162,9 @@ fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>,
                 "left out",
                 &"it was left out of the reply",
             )?,
-            Err(why) => {
+            Err((word, why)) => {
                 ctx.say(Some(&incident.id), "triage", [format!("triage   no verdict: {why}")]);
-                evidence::row(ctx, None, kind::TRIAGE_FAILED, "failed", why)?
+                evidence::row(ctx, None, kind::TRIAGE_FAILED, word, why)?
             }
         };
         ctx.store().add_evidence(&claim, &row)?;

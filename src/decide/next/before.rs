@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, NEEDS_HUMAN, Next, act_once, done, next_tick, stopped, tell_then, tomorrow};
+use super::{Action, NEEDS_HUMAN, Next, act_once, done, next_tick, pause, stopped, tell_then, tomorrow};
 use crate::{
     decide::{
         budget::{self, Budget},
@@ -75,7 +75,12 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
         };
         return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
     }
-    next_tick(now, "triage has not answered yet; tick moves next")
+    if facts.triage_unavailable.is_final() {
+        let why = facts.triage_unavailable.sentence("triage");
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
+    }
+    pause(facts, &facts.triage_unavailable, "triage", now)
+        .unwrap_or_else(|| next_tick(now, "triage has not answered yet; tick moves next"))
 }
 
 pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
@@ -138,6 +143,9 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
         }),
         Budget::Wait(why) => next_tick(now, why),
         Budget::Go { n, of } => {
+            if let Some(wait) = pause(facts, &budget::unavailable(facts), "the agent", now) {
+                return wait;
+            }
             if facts.pull.is_none() && facts.other_open_pulls >= policy.open_pulls_per_repo {
                 let why = format!(
                     "{} pull requests of ours are open; a person moves next",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
-    decide::facts::{Cause, ClassRecord, Facts, Policy, Spend},
+    decide::facts::{Cause, ClassRecord, Facts, Policy, Spend, Unavailable},
     model::{
         IncidentId, Mode, PullNumber, Sha, Signature, Slot,
         evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade, Witness},
@@ -73,6 +73,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         },
         triage: None,
         triage_failures: 0,
+        triage_unavailable: Unavailable::default(),
         last_attempt: 0,
         attempts: Vec::new(),
         pushed: None,
