@@ -3,6 +3,7 @@
 
 mod fake;
 mod given;
+mod waits;
 
 use chrono::TimeDelta;
 
@@ -242,23 +243,6 @@ fn an_honest_no_of_the_agent_is_taken() {
     let mut fake = Fake::bug(&[Made::CannotFix]);
     assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Escalated));
     assert_eq!(fake.trace, ["Attempt", "Tell"]);
-}
-
-#[test]
-fn overload_costs_no_attempt_and_ends_too() {
-    let mut ever = Fake::bug(&[Made::Overload; 24]);
-    ever.policy.retries_per_run = 100;
-    let mut attempts = 0;
-    for _ in 0..200 {
-        let Rest::Waits(_) = ever.rest() else { break };
-        let made = ever.facts.attempts.len();
-        assert!(made <= attempts + 1, "one run, then a pause");
-        attempts = made;
-        ever.now += TimeDelta::minutes(15);
-    }
-    assert_eq!(ever.facts.attempts.len(), 24);
-    assert!(ever.now - at(0) > TimeDelta::hours(20));
-    assert_eq!(ever.mails, [Status::NeedsYou]);
 }
 
 #[test]
@@ -588,39 +572,6 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
 }
 
 #[test]
-fn who_has_to_move_is_told_once_and_the_fix_still_lands_when_the_answer_comes() {
-    let mut slow = with_pull();
-    slow.waits_for("running");
-    assert_eq!(slow.mails, [], "CI may take its time");
-    slow.now += TimeDelta::hours(3);
-    slow.waits_for("CI has said neither yes nor no for 3 h: running");
-    slow.waits_for("a person moves next");
-    assert_eq!(slow.mails, [Status::NeedsYou]);
-    slow.ci = CheckState::Success;
-    assert_eq!(slow.until_done(), IncidentOutcome::Resolved);
-    let mut unread = with_pull();
-    unread.ci = CheckState::Success;
-    unread.rules.unread = Some("the protection of main".to_owned());
-    unread.waits_for("could not read the protection of main; a person merges");
-    unread.waits_for("a person merges");
-    assert_eq!(unread.mails, [Status::DraftReady]);
-}
-
-#[test]
-fn an_agent_that_cannot_work_is_asked_again_after_a_pause_and_costs_no_attempt() {
-    let mut busy = Fake::bug(&[Made::Overload, Made::Overload, Made::Overload, Made::Good]);
-    busy.waits_for("the agent could not work 1 times: overload");
-    busy.now += TimeDelta::minutes(5);
-    busy.waits_for("could not work 2 times");
-    assert_eq!(busy.mails, []);
-    busy.now += TimeDelta::minutes(15);
-    busy.waits_for("could not work 3 times");
-    assert_eq!(busy.mails, [Status::NeedsYou], "a person hears of it once");
-    busy.now += TimeDelta::minutes(30);
-    assert_eq!(busy.until_done(), IncidentOutcome::Resolved);
-}
-
-#[test]
 fn the_time_after_a_merge() {
     let mut still = merged();
     still.seen = 15;
@@ -633,6 +584,8 @@ fn the_time_after_a_merge() {
     late.now += TimeDelta::hours(2);
     late.waits_for("a person may look");
     assert_eq!(late.mails, [Status::Merged]);
+    late.now += TimeDelta::days(7);
+    assert_eq!(late.rest(), Rest::Done(IncidentOutcome::Unconfirmed));
     let mut unknown = Fake::bug(&[Made::Good]);
     unknown.policy.release_known = false;
     unknown.deploys = false;

@@ -13,6 +13,8 @@ use crate::{
 /// Column of the texts behind `tick did`, `You can` and `Next`.
 const COLUMN: usize = 12;
 /// Lines of a sample from outside; the rest is behind `tick show`.
+/// Letters of one of its lines.
+const LINE_CHARS: usize = 400;
 const SAMPLE_LINES: usize = 12;
 
 /// Everything a mail can say. What does not apply stays empty and is not mentioned.
@@ -278,6 +280,14 @@ fn measured(page: &mut Page, words: &MailWords) {
 }
 
 /// The only place of a mail where text from outside stands.
+/// A line as long as fits several rows of a screen.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        None => line.to_owned(),
+        Some((at, _)) => format!("{}…", &line[..at]),
+    }
+}
+
 fn fenced(page: &mut Page, text: &Untrusted) {
     let block = code_block(text);
     let lines: Vec<&str> = block.lines().collect();
@@ -285,7 +295,7 @@ fn fenced(page: &mut Page, text: &Untrusted) {
     let (last, inner) = rest.split_last().unwrap_or((&"```", &[]));
     page.line(format!("  {first}"));
     for line in inner.iter().take(SAMPLE_LINES) {
-        page.line(format!("  {line}"));
+        page.line(format!("  {}", cut(line)));
     }
     if inner.len() > SAMPLE_LINES {
         page.line(format!(

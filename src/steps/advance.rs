@@ -2,6 +2,7 @@
 //! its record; until it waits or is done.
 
 use anyhow::{Context, Result};
+use chrono::TimeDelta;
 use serde_json::json;
 
 use super::{Ctx, gather, hindered, observe, perform};

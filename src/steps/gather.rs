@@ -1,9 +1,11 @@
 //! Facts of one incident, read from the store's rows. Derives nothing that `decide` could.
 
+mod watch;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -15,15 +17,13 @@ use super::{
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Cause, ClassRecord, Elsewhere, Facts, Hindered, OtherRate, OurMerge, OurPull, OurRevert,
-            Pushed, Spend, Status, Unavailable, Watch, keys,
+            AttemptFacts, Cause, ClassRecord, Facts, Hindered, OurMerge, OurPull, OurRevert, Pushed, Spend, Status,
+            Unavailable, keys,
         },
         merge::Restores,
-        observation::rate_per_hour,
     },
     model::{
-        IncidentId, PullNumber, Sha, Signature, Slot,
-        evidence::GuardReport,
+        IncidentId, PullNumber, Sha, Slot,
         incident::{Incident, IncidentOutcome, Triage},
     },
     store::{EffectRow, EvidenceRow, SignatureRow, SourceRow, Spent, Store},
@@ -103,11 +103,11 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         .find_map(|name| store.flag(name).transpose())
         .transpose()?;
     let watch = match &merge {
-        Some(merge) => watch(&store, &row, &sources, merge, incident)?,
+        Some(merge) => watch::since_merge(&store, &row, &sources, merge, incident)?,
         None => None,
     };
     let elsewhere = match &merge {
-        None => elsewhere(&store, &row, &sources, incident)?,
+        None => watch::since_release(&store, &row, &sources, incident)?,
         Some(_) => None,
     };
     let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
@@ -452,145 +452,4 @@ fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>>
         .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
         .filter_map(|s| s.last_ok_at)
         .min()
-}
-
-/// Rates before the merge and counts since the release that carries it serves.
-fn watch(
-    store: &Store,
-    row: &SignatureRow,
-    sources: &[SourceRow],
-    merge: &OurMerge,
-    incident: &Incident,
-) -> Result<Option<Watch>> {
-    let (Some(live_at), Some(looked_until)) = (merge.live_at, source_ok(sources, row)) else {
-        return Ok(None);
-    };
-    let split = Split {
-        at: merge.at,
-        release: &merge.sha,
-        live_at,
-    };
-    let of_cause = seen_of(store, &row.sig, &split)?;
-    let changed = changed_by(store, incident, &merge.head)?;
-    let mut others = Vec::new();
-    for other in store.all_signatures()? {
-        if other.repo != incident.repo || other.sig == row.sig || other.last_seen < live_at || other.kind.is_symptom() {
-            continue;
-        }
-        let seen = seen_of(store, &other.sig, &split)?;
-        others.push(OtherRate {
-            signature: other.sig.clone(),
-            rate_before: seen.rate_before,
-            seen: seen.after,
-            new: other.first_seen >= merge.at,
-            in_our_diff: other
-                .culprit
-                .as_ref()
-                .is_some_and(|c| changed.iter().any(|path| is_file(&c.file, path))),
-            samples: seen.samples,
-        });
-    }
-    Ok(Some(Watch {
-        rate_before: of_cause.rate_before,
-        seen: of_cause.after,
-        samples: of_cause.samples,
-        requests: None,
-        looked_until,
-        others,
-        probe_down_samples: probe_down(store, incident, live_at)?,
-    }))
-}
-
-/// Files that the merged head changed, as its guards saw them.
-fn changed_by(store: &Store, incident: &Incident, head: &Sha) -> Result<Vec<String>> {
-    let rows = Rows {
-        evidence: store.evidence(&incident.id)?,
-    };
-    let change: Option<GuardReport> = rows.value(kind::GUARDS, Some(head))?;
-    Ok(change.map(|change| change.paths).unwrap_or_default())
-}
-
-/// Does a frame's file name this path of the repository? A frame may carry the directory it was deployed to.
-fn is_file(frame: &str, path: &str) -> bool {
-    let frame = frame.trim_start_matches("./");
-    frame == path || frame.strip_suffix(path).is_some_and(|before| before.ends_with('/'))
-}
-
-/// The cause since the newest release began to serve. Whether that release matters, `decide` says.
-fn elsewhere(
-    store: &Store,
-    row: &SignatureRow,
-    sources: &[SourceRow],
-    incident: &Incident,
-) -> Result<Option<Elsewhere>> {
-    let (Some((live_at, release)), Some(looked_until)) =
-        (newest_release(sources, &incident.repo), source_ok(sources, row))
-    else {
-        return Ok(None);
-    };
-    let split = Split {
-        at: live_at,
-        release: &release,
-        live_at,
-    };
-    let seen = seen_of(store, &row.sig, &split)?;
-    Ok(Some(Elsewhere {
-        live_at,
-        watch: Watch {
-            rate_before: seen.rate_before,
-            seen: seen.after,
-            samples: seen.samples,
-            requests: None,
-            looked_until,
-            others: Vec::new(),
-            probe_down_samples: 0,
-        },
-        release,
-    }))
-}
-
-struct SeenOf {
-    rate_before: f64,
-    after: u64,
-    samples: u32,
-}
-
-/// Where before ends and after begins.
-struct Split<'a> {
-    at: DateTime<Utc>,
-    release: &'a Sha,
-    live_at: DateTime<Utc>,
-}
-
-fn seen_of(store: &Store, sig: &Signature, split: &Split<'_>) -> Result<SeenOf> {
-    let sightings = store.sightings(sig, split.at - TimeDelta::days(7))?;
-    let before: Vec<_> = sightings.iter().filter(|s| s.at <= split.at).collect();
-    let events = before.iter().map(|s| s.count).sum();
-    let first = before.first().map_or(split.at, |s| s.from);
-    let last = before.last().map_or(split.at, |s| s.at);
-    // Until the last look before the merge: the silence between that look and the merge was not watched.
-    let rate_before = rate_per_hour(events, last - first);
-    let after: Vec<_> = sightings
-        .iter()
-        .filter(|s| match &s.release {
-            Some(release) => release == split.release && s.at > split.live_at,
-            None => s.from >= split.live_at,
-        })
-        .collect();
-    Ok(SeenOf {
-        rate_before,
-        after: after.iter().map(|s| s.count).sum(),
-        samples: u32::try_from(after.len()).unwrap_or(u32::MAX),
-    })
-}
-
-/// Samples in a row in which a probe that is down now has been down since the release serves.
-fn probe_down(store: &Store, incident: &Incident, live_at: DateTime<Utc>) -> Result<u32> {
-    let mut worst = 0;
-    for row in store.all_signatures()? {
-        if row.repo == incident.repo && row.kind.is_symptom() && row.bad_ticks > 0 && row.first_seen >= live_at {
-            worst = worst.max(row.bad_ticks);
-        }
-    }
-    Ok(worst)
 }

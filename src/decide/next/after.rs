@@ -110,6 +110,10 @@ pub(super) fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: Da
             return Next::Act(Action::Live { sha: merge.sha.clone() });
         }
     }
+    if waited >= TimeDelta::days(7) {
+        let why = "merged, and no release that carries it was seen within 7 days";
+        return tell_then(facts, Status::Unconfirmed, why, || done(IncidentOutcome::Unconfirmed));
+    }
     if waited >= TimeDelta::hours(2) {
         return tell_then(facts, Status::Merged, "merged, but not live after two hours", || {
             next_tick(now, "waiting for the release that carries the merge; a person may look")
