@@ -12,9 +12,9 @@ use crate::{
 
 /// Column of the texts behind `tick did`, `You can` and `Next`.
 const COLUMN: usize = 12;
-/// Lines of a sample from outside; the rest is behind `tick show`.
-/// Letters of one of its lines.
+/// Letters of one line of a sample.
 const LINE_CHARS: usize = 400;
+/// Lines of a sample from outside; the rest is behind `tick show`.
 const SAMPLE_LINES: usize = 12;
 
 /// Everything a mail can say. What does not apply stays empty and is not mentioned.
