@@ -94,7 +94,8 @@ pub async fn deliver(ctx: &Ctx) -> Result<()> {
     let off = matches!(ctx.config.notify.mail, MailBackend::Off);
     ctx.report().unsent = waiting
         .iter()
-        .filter(|(_, row)| !off && !why_not(row).starts_with(LOST))
+        // One that nobody has tried yet is another process's at this moment, or the next tick's.
+        .filter(|(_, row)| !off && row.outcome.is_some() && !why_not(row).starts_with(LOST))
         .map(|(incident, row)| format!("{}: {}", name(incident, row), why_not(row)))
         .collect();
     if !waiting.is_empty() {
