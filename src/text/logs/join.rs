@@ -57,6 +57,8 @@ enum State {
     Due,
     /// The place in the source that some runtimes show before an error.
     Source,
+    /// Another traceback is announced.
+    Chained,
 }
 
 impl<'a> Window<'a> {
@@ -215,11 +217,12 @@ fn follow(state: State, line: &Framed<'_>, below_header: bool, after_blank: bool
     if line.begins && !part {
         return None;
     }
-    if line.record && !part && shape != Shape::Indented {
+    // A platform may have made a record of each line of a trace.
+    if line.record && !part && shape != Shape::Indented && state == State::Open && !is_closer(&line.text) {
         return None;
     }
     match (state, shape) {
-        (_, Shape::Traceback) if below_header || state != State::Open || !after_blank => Some(State::Traceback),
+        (_, Shape::Traceback) if below_header || state == State::Chained => Some(State::Traceback),
         (_, Shape::Part) => Some(state_of(&line.text, state)),
         (_, Shape::Indented) if !after_blank || state == State::Go || state == State::Traceback => Some(state),
         // The last line of a traceback; what is chained to it says so.
@@ -238,6 +241,8 @@ fn state_of(text: &str, before: State) -> State {
         State::Traceback
     } else if text.starts_with("panic: ") || text.starts_with("fatal error: ") || text.starts_with("goroutine ") {
         State::Go
+    } else if text.starts_with("During handling of") || text.starts_with("The above exception") {
+        State::Chained
     } else if is_rust_head(text) {
         State::Due
     } else if is_source(text) {

@@ -142,6 +142,8 @@ struct Matcher {
     redactor: Redactor,
     now: DateTime<Utc>,
     started_at: Option<DateTime<Utc>>,
+    /// The reading may be within the window of some pattern.
+    near_start: bool,
     causes: Causes,
     events: u64,
 }
@@ -162,6 +164,7 @@ impl Reading {
                 redactor: redactor.clone(),
                 now,
                 started_at: None,
+                near_start: false,
                 causes: Causes::default(),
                 events: 0,
             },
@@ -172,6 +175,7 @@ impl Reading {
     #[must_use]
     pub fn started(mut self, at: Option<DateTime<Utc>>) -> Self {
         self.matcher.started_at = at;
+        self.matcher.near_start = at.is_some();
         self
     }
 
@@ -190,9 +194,16 @@ impl Reading {
         }
     }
 
-    pub fn finish(mut self) -> Found {
+    /// The log is over, and what comes next is another one.
+    pub fn end_of_log(&mut self) {
         self.input.close();
         self.scan(true);
+        self.input.forget_all();
+        (self.at, self.floor) = (0, 0);
+    }
+
+    pub fn finish(mut self) -> Found {
+        self.end_of_log();
         let (causes, overflow) = self.matcher.causes.finish(&self.matcher.redactor);
         Found {
             causes,
@@ -216,20 +227,19 @@ impl Reading {
             self.first = false;
             let line = window.text.lines().next().unwrap_or_default();
             self.matcher.started_at = framed::read(line, self.matcher.now).time.or(Some(self.matcher.now));
+            self.matcher.near_start = true;
         }
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
         while self.at < end {
-            let hit = match &compiled.finder {
-                Some(finder) => {
-                    let ahead = aho_corasick::Input::new(window.text).range(self.at..end);
-                    let Some(hit) = finder.find(ahead) else {
-                        self.at = end;
-                        break;
-                    };
-                    hit.start()
-                }
-                None => self.at,
+            let search = if self.matcher.near_start {
+                &compiled.near_start
+            } else {
+                &compiled.always
+            };
+            let Some(hit) = search.next(window.text, self.at) else {
+                self.at = end;
+                break;
             };
             let line = memchr::memrchr(b'\n', &text.as_bytes()[self.at..hit]).map_or(self.at, |n| self.at + n + 1);
             self.at = line;
@@ -300,6 +310,9 @@ impl Matcher {
         matching.extend_from_slice(compiled.by_level());
         let list = self.patterns.list();
         let mut best: Option<usize> = None;
+        // Lines of several processes may come a little out of order.
+        let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
+        self.near_start = self.started_at.is_some_and(|started| at - started <= window);
         for n in matching {
             let pattern = &list[n];
             let in_level = match (pattern.level, level) {
@@ -319,6 +332,7 @@ impl Matcher {
             }
             if pattern.kind == PatternKind::Start {
                 self.started_at = Some(at);
+                self.near_start = true;
             } else if best.is_none_or(|known| list[known].priority < pattern.priority) {
                 best = Some(n);
             }
