@@ -27,7 +27,7 @@ use crate::{
 /// Samples that the ledger keeps of a cause.
 const SAMPLES: usize = 3;
 /// Causes that may become incidents in one tick; the rest stays in the ledger and is seen again.
-const OPENED: usize = 20;
+pub(super) const OPENED: usize = 20;
 
 /// What the second half and the report need to know.
 #[derive(Debug)]

@@ -19,8 +19,10 @@ mod framed;
 mod input;
 mod join;
 mod literals;
+mod memo;
 mod patterns;
 mod prefix;
+mod shape;
 mod structured;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ use super::{Redactor, signature};
 use causes::{Causes, Sighting};
 use input::Input;
 use join::{Event, Window};
+use memo::Memo;
 
 pub use causes::{Cause, MOST_CAUSES, Overflow};
 pub use patterns::{Pattern, PatternFault, PatternKind, Patterns, pattern_fault, regex_fault};
@@ -131,6 +134,8 @@ pub struct Reading {
     at: usize,
     /// Nothing before it belongs to a later event.
     floor: usize,
+    /// End of the whole lines that were there at the last scan.
+    scanned: usize,
     /// The next line is the first of its process.
     first: bool,
     matcher: Matcher,
@@ -145,6 +150,7 @@ struct Matcher {
     /// The reading may be within the window of some pattern.
     near_start: bool,
     causes: Causes,
+    memo: Memo,
     events: u64,
 }
 
@@ -158,6 +164,7 @@ impl Reading {
             input: Input::default(),
             at: 0,
             floor: 0,
+            scanned: 0,
             first: false,
             matcher: Matcher {
                 patterns: patterns.clone(),
@@ -166,6 +173,7 @@ impl Reading {
                 started_at: None,
                 near_start: false,
                 causes: Causes::default(),
+                memo: Memo::default(),
                 events: 0,
             },
         }
@@ -199,7 +207,7 @@ impl Reading {
         self.input.close();
         self.scan(true);
         self.input.forget_all();
-        (self.at, self.floor) = (0, 0);
+        (self.at, self.floor, self.scanned) = (0, 0, 0);
     }
 
     pub fn finish(mut self) -> Found {
@@ -218,6 +226,10 @@ impl Reading {
     fn scan(&mut self, last: bool) {
         let text = self.input.text();
         let end = if last { text.len() } else { self.input.complete() };
+        if !last && end == self.scanned {
+            return;
+        }
+        self.scanned = end;
         let window = Window {
             text: &text[..end],
             last,
@@ -247,7 +259,10 @@ impl Reading {
                 break;
             };
             let next = event.end;
-            self.matcher.event(&event, &text[event.start..event.end]);
+            self.matcher.event(&event);
+            for line in &event.foreign {
+                self.matcher.event(&Event::of_line(line, self.matcher.now));
+            }
             self.at = next;
             self.floor = next;
         }
@@ -264,13 +279,14 @@ impl Reading {
         }
         self.input.forget(from);
         self.at -= from;
+        self.scanned -= from;
         self.floor = 0;
     }
 }
 
 impl Matcher {
-    fn event(&mut self, event: &Event<'_>, raw: &str) {
-        let raw = raw.trim_end_matches('\n');
+    fn event(&mut self, event: &Event<'_>) {
+        let raw = event.raw.trim_end_matches('\n');
         let first = &event.lines[0];
         let level = first
             .level
@@ -281,10 +297,21 @@ impl Matcher {
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let known = self.redactor.without_known(&text);
+        let pattern = &self.patterns.list()[best];
+        let key = self.memo.key(&text, self.now);
+        if let Some(key) = key
+            && let Some(signature) = self.memo.get(key)
+            && self.causes.again(signature, pattern, &text, at, &self.redactor)
+        {
+            return;
+        }
+        let signed = signature(&self.redactor.without_known(&text));
+        if let Some(key) = key {
+            self.memo.put(key, &signed.signature);
+        }
         let sighting = Sighting {
-            signed: signature(&known),
-            pattern: &self.patterns.list()[best],
+            signed,
+            pattern,
             raw: &text,
             title: title(event),
             at,

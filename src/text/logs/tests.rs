@@ -400,3 +400,91 @@ fn the_shipped_patterns_have_words_to_look_for() {
     assert!(matches!(compiled.near_start, patterns::Search::Words(_)));
     assert_eq!(compiled.always.next(healthy, 0), None);
 }
+
+#[test]
+fn a_sample_has_the_signature_of_its_cause() {
+    for Example { text, .. } in examples() {
+        for cause in read(&format!("{STARTED}{text}\n")).causes {
+            let signed = signature(&cause.samples[0]);
+            assert_eq!(signed.signature, cause.signature, "{:?} {text}", cause.samples);
+        }
+    }
+}
+
+#[test]
+fn an_event_that_comes_again_is_counted_like_any_other() {
+    let lines = |n: usize| format!("2026-11-29T03:00:{:02}Z ERROR order {} is lost\n", n % 20, n % 3);
+    let log: String = (0..5000).map(lines).collect();
+    let found = read(&log);
+    assert_eq!(named(&found), [("error-line", 5000)]);
+    let alone = read(&lines(0));
+    assert_eq!(found.causes[0].signature, alone.causes[0].signature);
+    assert_eq!(found.causes[0].samples.len(), 3);
+}
+
+#[test]
+fn what_is_kept_of_a_log_is_bounded() {
+    let mut reading = reading();
+    let mut most = 0;
+    for n in 0..400 {
+        // Healthy lines, a line without end, a trace without end.
+        let piece = match n % 3 {
+            0 => "2026-11-29T03:00:00Z INFO ready\n".repeat(1000),
+            1 => "x".repeat(40_000),
+            _ => format!("\nTypeError: x\n{}", "    at total (/app/cart.js:3:1)\n".repeat(1000)),
+        };
+        reading.push(piece.as_bytes());
+        most = most.max(reading.input.text().len());
+    }
+    assert!(most < 512 * 1024, "{most} bytes were kept");
+    let found = reading.finish();
+    assert!(
+        found
+            .causes
+            .iter()
+            .all(|cause| cause.samples.iter().all(|sample| sample.len() < 5000))
+    );
+}
+
+#[test]
+fn a_trace_goes_on_behind_lines_of_others() {
+    let info = "2026-11-29T03:00:05Z INFO GET /health 200\n";
+    let python = [
+        "Traceback (most recent call last):\n",
+        "  File \"/app/shop/cart.py\", line 9, in total\n",
+        "    return items[0]\n",
+        "IndexError: list index out of range\n",
+    ];
+    let whole = read(&amid(&python.concat()));
+    for at in 1..python.len() {
+        let mut lines = python.to_vec();
+        lines.splice(at..at, [info, info]);
+        let found = read(&amid(&lines.concat()));
+        assert_eq!(found.causes, whole.causes, "behind line {at}");
+        assert_eq!((found.events, found.lines), (1, whole.lines + 2));
+    }
+    // What follows a trace is none of it, even when it is indented.
+    let found = read(&amid(
+        &[
+            "TypeError: x\n    at total (/app/cart.js:3:1)\n",
+            info,
+            "  Seq Scan on orders\n",
+        ]
+        .concat(),
+    ));
+    assert_eq!(
+        found.causes[0].samples,
+        ["TypeError: x\n    at total (/app/cart.js:3:1)"]
+    );
+    // A line in between that is a failure itself is no line of others.
+    let broken = "2026-11-29T03:00:05Z ERROR order 17 is lost\n";
+    let found = read(&amid(
+        &[
+            "TypeError: x\n    at total (/app/cart.js:3:1)\n",
+            broken,
+            "    at pay (/app/pay.js:3:1)\n",
+        ]
+        .concat(),
+    ));
+    assert_eq!(found.events, 2);
+}
