@@ -9,6 +9,7 @@ pub mod exec;
 pub mod fault;
 pub mod gate;
 pub mod lines;
+pub mod logs;
 mod recorded_agent;
 pub mod records;
 pub mod redact;
@@ -75,6 +76,8 @@ enum Verb {
     Incidents,
     /// Show one incident: what is known, what was done, and why it is not merged
     Show(records::ShowArgs),
+    /// Say what the log engine makes of a log: causes, counts, samples
+    Logs(logs::LogsArgs),
     /// Stop before every mutation; running agents end within a second
     Pause(answers::PauseArgs),
     /// End a pause
@@ -171,6 +174,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Logs(args)) => logs::run(args, &cli.global, stdin(), out),
         Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Resume(args)) => answers::resume(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured(&cli.global)?, out),

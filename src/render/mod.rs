@@ -8,6 +8,7 @@ pub mod fault;
 pub mod help;
 pub mod incidents;
 pub mod inert;
+pub mod logs;
 pub mod mail;
 pub mod note;
 pub mod outside;

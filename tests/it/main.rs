@@ -20,6 +20,8 @@ mod gate;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod merges;

@@ -6,10 +6,10 @@ use super::Checks;
 use crate::{
     config::{
         Detection,
-        problem::{JsonPath, Problem, Step, quote_str},
+        problem::{JsonPath, Problem, quote_str},
         raw,
     },
-    text::logs::{PatternFault, Patterns, pattern_fault, regex_fault},
+    text::logs::{Patterns, pattern_fault, regex_fault},
 };
 
 /// Compiled size of a user's pattern. A longer one is a mistake or an attack on memory.
@@ -64,15 +64,9 @@ impl Checks<'_> {
             return Patterns::shipped(rpc);
         };
         Patterns::parse(own, rpc).unwrap_or_else(|faults| {
-            self.problems.extend(faults.into_iter().map(problem));
+            let below = |fault| Problem::of_pattern(PATTERNS_FILE, fault);
+            self.problems.extend(faults.into_iter().map(below));
             Patterns::shipped(rpc)
         })
     }
-}
-
-/// A fault of the file, under the file's name.
-fn problem(fault: PatternFault) -> Problem {
-    let mut path = vec![Step::Key(PATTERNS_FILE.to_owned())];
-    path.extend(JsonPath::parse(&fault.at).unwrap_or_default().0);
-    Problem::new(JsonPath(path), fault.what).example(fault.example)
 }

@@ -19,7 +19,7 @@ use crate::{
 /// Samples that the ledger keeps of a cause.
 const SAMPLES: usize = 3;
 /// Causes that may become incidents in one tick; the rest stays in the ledger and is seen again.
-const OPENED: usize = 20;
+pub(in crate::steps) const OPENED: usize = 20;
 
 /// What the grouping of a snapshot found.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ mod sources;
 
 use anyhow::{Context, Result};
 
+pub(super) use self::group::OPENED;
 use self::group::{Found, group};
 pub use self::messages::tell_owed;
 use super::{Ctx, gate};

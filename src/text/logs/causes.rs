@@ -72,23 +72,26 @@ pub(super) struct Sighting<'a> {
 
 impl Causes {
     pub(super) fn add(&mut self, sighting: &Sighting<'_>, redactor: &Redactor) {
-        let Some(place) = self.place_of(sighting) else {
-            self.overflow.add(1, sighting.pattern.severity);
-            return;
+        match self.place_of(sighting) {
+            Some(place) => self.list[place].seen(sighting.pattern, sighting.raw, sighting.at, redactor),
+            None => self.overflow.add(1, sighting.pattern.severity),
+        }
+    }
+
+    /// A cause that is in the table is seen once more; false where it is not there.
+    pub(super) fn again(
+        &mut self,
+        signature: &Signature,
+        pattern: &Pattern,
+        raw: &str,
+        at: DateTime<Utc>,
+        redactor: &Redactor,
+    ) -> bool {
+        let Some(place) = self.place.get(signature) else {
+            return false;
         };
-        let cause = &mut self.list[place];
-        cause.count += 1;
-        cause.first_seen = cause.first_seen.min(sighting.at);
-        cause.last_seen = cause.last_seen.max(sighting.at);
-        if SAMPLED.contains(&cause.count) {
-            let sample = sample(sighting.raw, redactor);
-            if !cause.samples.contains(&sample) {
-                cause.samples.push(sample);
-            }
-        }
-        if sighting.pattern.severity > cause.severity {
-            cause.found_by(sighting.pattern);
-        }
+        self.list[*place].seen(pattern, raw, at, redactor);
+        true
     }
 
     fn place_of(&mut self, sighting: &Sighting<'_>) -> Option<usize> {
@@ -157,6 +160,21 @@ impl Cause {
         };
         cause.found_by(sighting.pattern);
         cause
+    }
+
+    fn seen(&mut self, pattern: &Pattern, raw: &str, at: DateTime<Utc>, redactor: &Redactor) {
+        self.count += 1;
+        self.first_seen = self.first_seen.min(at);
+        self.last_seen = self.last_seen.max(at);
+        if SAMPLED.contains(&self.count) {
+            let sample = sample(raw, redactor);
+            if !self.samples.contains(&sample) {
+                self.samples.push(sample);
+            }
+        }
+        if pattern.severity > self.severity {
+            self.found_by(pattern);
+        }
     }
 
     fn found_by(&mut self, pattern: &Pattern) {

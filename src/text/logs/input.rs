@@ -57,6 +57,11 @@ impl Input {
         self.text.drain(..to);
     }
 
+    pub(super) fn forget_all(&mut self) {
+        self.text.clear();
+        self.skipping = false;
+    }
+
     fn add(&mut self, bytes: &[u8], last: bool) {
         let from = self.text.len();
         let mut rest = bytes;

@@ -9,8 +9,55 @@ const SHORTEST: usize = 3;
 const MOST: usize = 32;
 /// Words that one pattern may need.
 const MOST_WORDS: usize = 256;
+/// Characters that one place may hold for the words around it to be spelled out.
+const MOST_IN_CLASS: usize = 4;
 /// Words that many healthy lines hold as well: chosen only where there is nothing else.
-const COMMON: [&str; 6] = ["error", "fail", "failed", "request", "server", "connection"];
+const COMMON: [&str; 44] = [
+    "after",
+    "agent",
+    "allowed",
+    "attempts",
+    "boot",
+    "code",
+    "config",
+    "connection",
+    "context",
+    "count",
+    "error",
+    "expected",
+    "fail",
+    "failed",
+    "field",
+    "file",
+    "http",
+    "key",
+    "limit",
+    "load",
+    "message",
+    "open",
+    "option",
+    "path",
+    "prompt",
+    "protocol",
+    "read",
+    "request",
+    "required",
+    "requested",
+    "response",
+    "role",
+    "server",
+    "session",
+    "setting",
+    "settings",
+    "status",
+    "task",
+    "template",
+    "token",
+    "tool",
+    "tries",
+    "user",
+    "worker",
+];
 
 /// Lower-case words of which at least one stands in every match; None where there are none.
 pub(super) fn required(hir: &Hir) -> Option<Vec<String>> {
@@ -90,7 +137,7 @@ fn exact(hir: &Hir) -> Option<Vec<String>> {
     let ways = match hir.kind() {
         HirKind::Empty => vec![String::new()],
         HirKind::Literal(literal) => vec![literal.0.iter().map(|byte| plain(*byte)).collect::<Option<String>>()?],
-        HirKind::Class(class) => vec![one_letter(class)?.to_string()],
+        HirKind::Class(class) => few(class)?,
         HirKind::Capture(group) => exact(&group.sub)?,
         HirKind::Concat(parts) => {
             let mut all = vec![String::new()];
@@ -127,28 +174,35 @@ fn plain(byte: u8) -> Option<char> {
     fits.then(|| char::from(byte.to_ascii_lowercase()))
 }
 
-/// A class that is one letter in both cases, or one character.
-fn one_letter(class: &Class) -> Option<char> {
-    let mut bytes: Vec<u8> = Vec::new();
-    match class {
-        Class::Bytes(class) => {
-            for range in class.ranges() {
-                bytes.extend((range.start()..=range.end()).take(3));
-            }
-        }
+/// The characters of a small class, in lower case.
+fn few(class: &Class) -> Option<Vec<String>> {
+    let mut found: Vec<u8> = Vec::new();
+    let ranges: Vec<(u8, u8)> = match class {
+        Class::Bytes(class) => class
+            .ranges()
+            .iter()
+            .map(|range| (range.start(), range.end()))
+            .collect(),
         Class::Unicode(class) => {
-            for range in class.ranges() {
-                let (start, end) = (u8::try_from(range.start()).ok()?, u8::try_from(range.end()).ok()?);
-                bytes.extend((start..=end).take(3));
-            }
+            let ascii = |range: &regex_syntax::hir::ClassUnicodeRange| {
+                Some((u8::try_from(range.start()).ok()?, u8::try_from(range.end()).ok()?))
+            };
+            class.ranges().iter().map(ascii).collect::<Option<_>>()?
+        }
+    };
+    for byte in ranges.into_iter().flat_map(|(start, end)| start..=end) {
+        let byte = byte.to_ascii_lowercase();
+        if !found.contains(&byte) {
+            found.push(byte);
+        }
+        if found.len() > MOST_IN_CLASS {
+            return None;
         }
     }
-    let first = *bytes.first()?;
-    let one = bytes.len() <= 2 && bytes.iter().all(|byte| byte.eq_ignore_ascii_case(&first));
-    if one { plain(first) } else { None }
+    found.into_iter().map(|byte| plain(byte).map(String::from)).collect()
 }
 
-/// The choice that is rarest in healthy logs: its shortest word is longest, and it is none of the common ones.
+/// The choice that is rarest in healthy logs: none of the common words, and its shortest one is longest.
 fn best(choices: impl IntoIterator<Item = Vec<String>>) -> Option<Vec<String>> {
     let score = |words: &[String]| {
         let common = words.iter().any(|word| COMMON.contains(&word.trim()));

@@ -19,8 +19,10 @@ mod framed;
 mod input;
 mod join;
 mod literals;
+mod memo;
 mod patterns;
 mod prefix;
+mod shape;
 mod structured;
 #[cfg(test)]
 mod tests;
@@ -35,6 +37,7 @@ use super::{Redactor, signature};
 use causes::{Causes, Sighting};
 use input::Input;
 use join::{Event, Window};
+use memo::Memo;
 
 pub use causes::{Cause, MOST_CAUSES, Overflow};
 pub use patterns::{Pattern, PatternFault, PatternKind, Patterns, pattern_fault, regex_fault};
@@ -131,6 +134,8 @@ pub struct Reading {
     at: usize,
     /// Nothing before it belongs to a later event.
     floor: usize,
+    /// End of the whole lines that were there at the last scan.
+    scanned: usize,
     /// The next line is the first of its process.
     first: bool,
     matcher: Matcher,
@@ -142,7 +147,10 @@ struct Matcher {
     redactor: Redactor,
     now: DateTime<Utc>,
     started_at: Option<DateTime<Utc>>,
+    /// The reading may be within the window of some pattern.
+    near_start: bool,
     causes: Causes,
+    memo: Memo,
     events: u64,
 }
 
@@ -156,13 +164,16 @@ impl Reading {
             input: Input::default(),
             at: 0,
             floor: 0,
+            scanned: 0,
             first: false,
             matcher: Matcher {
                 patterns: patterns.clone(),
                 redactor: redactor.clone(),
                 now,
                 started_at: None,
+                near_start: false,
                 causes: Causes::default(),
+                memo: Memo::default(),
                 events: 0,
             },
         }
@@ -172,6 +183,7 @@ impl Reading {
     #[must_use]
     pub fn started(mut self, at: Option<DateTime<Utc>>) -> Self {
         self.matcher.started_at = at;
+        self.matcher.near_start = at.is_some();
         self
     }
 
@@ -190,9 +202,16 @@ impl Reading {
         }
     }
 
-    pub fn finish(mut self) -> Found {
+    /// The log is over, and what comes next is another one.
+    pub fn end_of_log(&mut self) {
         self.input.close();
         self.scan(true);
+        self.input.forget_all();
+        (self.at, self.floor, self.scanned) = (0, 0, 0);
+    }
+
+    pub fn finish(mut self) -> Found {
+        self.end_of_log();
         let (causes, overflow) = self.matcher.causes.finish(&self.matcher.redactor);
         Found {
             causes,
@@ -207,6 +226,10 @@ impl Reading {
     fn scan(&mut self, last: bool) {
         let text = self.input.text();
         let end = if last { text.len() } else { self.input.complete() };
+        if !last && end == self.scanned {
+            return;
+        }
+        self.scanned = end;
         let window = Window {
             text: &text[..end],
             last,
@@ -216,20 +239,19 @@ impl Reading {
             self.first = false;
             let line = window.text.lines().next().unwrap_or_default();
             self.matcher.started_at = framed::read(line, self.matcher.now).time.or(Some(self.matcher.now));
+            self.matcher.near_start = true;
         }
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
         while self.at < end {
-            let hit = match &compiled.finder {
-                Some(finder) => {
-                    let ahead = aho_corasick::Input::new(window.text).range(self.at..end);
-                    let Some(hit) = finder.find(ahead) else {
-                        self.at = end;
-                        break;
-                    };
-                    hit.start()
-                }
-                None => self.at,
+            let search = if self.matcher.near_start {
+                &compiled.near_start
+            } else {
+                &compiled.always
+            };
+            let Some(hit) = search.next(window.text, self.at) else {
+                self.at = end;
+                break;
             };
             let line = memchr::memrchr(b'\n', &text.as_bytes()[self.at..hit]).map_or(self.at, |n| self.at + n + 1);
             self.at = line;
@@ -237,7 +259,10 @@ impl Reading {
                 break;
             };
             let next = event.end;
-            self.matcher.event(&event, &text[event.start..event.end]);
+            self.matcher.event(&event);
+            for line in &event.foreign {
+                self.matcher.event(&Event::of_line(line, self.matcher.now));
+            }
             self.at = next;
             self.floor = next;
         }
@@ -254,13 +279,14 @@ impl Reading {
         }
         self.input.forget(from);
         self.at -= from;
+        self.scanned -= from;
         self.floor = 0;
     }
 }
 
 impl Matcher {
-    fn event(&mut self, event: &Event<'_>, raw: &str) {
-        let raw = raw.trim_end_matches('\n');
+    fn event(&mut self, event: &Event<'_>) {
+        let raw = event.raw.trim_end_matches('\n');
         let first = &event.lines[0];
         let level = first
             .level
@@ -271,10 +297,21 @@ impl Matcher {
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let known = self.redactor.without_known(&text);
+        let pattern = &self.patterns.list()[best];
+        let key = self.memo.key(&text, self.now);
+        if let Some(key) = key
+            && let Some(signature) = self.memo.get(key)
+            && self.causes.again(signature, pattern, &text, at, &self.redactor)
+        {
+            return;
+        }
+        let signed = signature(&self.redactor.without_known(&text));
+        if let Some(key) = key {
+            self.memo.put(key, &signed.signature);
+        }
         let sighting = Sighting {
-            signed: signature(&known),
-            pattern: &self.patterns.list()[best],
+            signed,
+            pattern,
             raw: &text,
             title: title(event),
             at,
@@ -300,6 +337,9 @@ impl Matcher {
         matching.extend_from_slice(compiled.by_level());
         let list = self.patterns.list();
         let mut best: Option<usize> = None;
+        // Lines of several processes may come a little out of order.
+        let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
+        self.near_start = self.started_at.is_some_and(|started| at - started <= window);
         for n in matching {
             let pattern = &list[n];
             let in_level = match (pattern.level, level) {
@@ -319,6 +359,7 @@ impl Matcher {
             }
             if pattern.kind == PatternKind::Start {
                 self.started_at = Some(at);
+                self.near_start = true;
             } else if best.is_none_or(|known| list[known].priority < pattern.priority) {
                 best = Some(n);
             }

@@ -1,7 +1,10 @@
 //! `patterns.json`: which lines are a cause, how bad it is, and when it counts. Reads the file, checks every pattern,
 //! and gives all that is wrong with it at once.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use serde::Deserialize;
@@ -89,8 +92,12 @@ pub(super) struct Compiled {
     of: Vec<usize>,
     /// Patterns that match by level alone.
     by_level: Vec<usize>,
-    /// Finds candidates in raw bytes; None where some pattern has no word to look for, so that each line is one.
-    pub(super) finder: Option<aho_corasick::AhoCorasick>,
+    /// Candidates for the patterns that always count.
+    pub(super) always: Search,
+    /// Candidates for those that count near a start as well.
+    pub(super) near_start: Search,
+    /// The longest window of any pattern, in seconds.
+    pub(super) longest_window: u32,
     /// Some pattern asks where a line begins, so that framing before it matters.
     pub(super) anchored: bool,
 }
@@ -213,7 +220,9 @@ impl Patterns {
                 set: RegexSet::empty(),
                 of: Vec::new(),
                 by_level: Vec::new(),
-                finder: None,
+                always: Search::EachLine,
+                near_start: Search::EachLine,
+                longest_window: 0,
                 anchored: false,
             })
         })
@@ -248,37 +257,89 @@ fn compile(list: &[Pattern]) -> Result<Compiled, regex::Error> {
         .filter(|(_, pattern)| pattern.regex.is_none())
         .map(|(n, _)| n)
         .collect();
-    let mut words: Option<Vec<String>> = Some(Vec::new());
+    let mut near_start = Words::default();
+    let mut always = Words::default();
     let mut anchored = false;
-    for (_, regex) in with_regex() {
+    for (n, regex) in with_regex() {
         let hir = parse_hir(regex);
-        anchored |= hir.as_ref().is_none_or(|hir| !hir.properties().look_set().is_empty());
-        let own = hir.and_then(|hir| literals::required(&hir));
-        words = words.zip(own).map(|(mut all, own)| {
-            all.extend(own);
-            all
-        });
+        anchored |= hir.as_ref().is_none_or(begins_a_line);
+        let words = hir.and_then(|hir| literals::required(&hir));
+        if list[n].within_seconds.is_none() {
+            always.add(words.clone());
+        }
+        near_start.add(words);
     }
     if !by_level.is_empty() {
-        words = words.map(|mut all| {
-            all.extend(Level::WORDS_FROM_ERROR.map(str::to_owned));
-            all
-        });
+        let words = Level::WORDS_FROM_ERROR.map(str::to_owned).to_vec();
+        always.add(Some(words.clone()));
+        near_start.add(Some(words));
     }
-    let finder = words.and_then(|words| {
-        aho_corasick::AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(aho_corasick::AhoCorasickKind::DFA))
-            .build(literals::least(words))
-            .ok()
-    });
     Ok(Compiled {
         set,
         of: with_regex().map(|(n, _)| n).collect(),
         by_level,
-        finder,
+        always: always.search(),
+        near_start: near_start.search(),
+        longest_window: list
+            .iter()
+            .filter_map(|pattern| pattern.within_seconds)
+            .max()
+            .unwrap_or(0),
         anchored,
     })
+}
+
+/// How candidates are found in a log.
+#[derive(Debug)]
+pub(super) enum Search {
+    /// By words of which one stands in each of them.
+    Words(Box<aho_corasick::AhoCorasick>),
+    /// Some pattern has no such word: each line is one.
+    EachLine,
+}
+
+/// The words of several patterns; None as soon as one of them has none.
+struct Words(Option<Vec<String>>);
+
+impl Default for Words {
+    fn default() -> Self {
+        Self(Some(Vec::new()))
+    }
+}
+
+impl Words {
+    fn add(&mut self, words: Option<Vec<String>>) {
+        self.0 = self.0.take().zip(words).map(|(all, words)| [all, words].concat());
+    }
+
+    fn search(self) -> Search {
+        let built = self.0.and_then(|words| {
+            aho_corasick::AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .kind(Some(aho_corasick::AhoCorasickKind::DFA))
+                .build(literals::least(words))
+                .ok()
+        });
+        built.map_or(Search::EachLine, |words| Search::Words(Box::new(words)))
+    }
+}
+
+impl Search {
+    /// Where the next candidate is, at or behind a place.
+    pub(super) fn next(&self, text: &str, at: usize) -> Option<usize> {
+        match self {
+            Self::Words(words) => Some(words.find(aho_corasick::Input::new(text).range(at..))?.start()),
+            Self::EachLine => (at < text.len()).then_some(at),
+        }
+    }
+}
+
+fn begins_a_line(hir: &regex_syntax::hir::Hir) -> bool {
+    use regex_syntax::hir::Look;
+    let looks = hir.properties().look_set();
+    [Look::Start, Look::StartLF, Look::StartCRLF]
+        .into_iter()
+        .any(|look| looks.contains(look))
 }
 
 fn parse_hir(regex: &str) -> Option<regex_syntax::hir::Hir> {
@@ -314,6 +375,9 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
     )
     .map_err(|error| fault(format!("is not JSON: {error}")))?;
     let value: serde_json::Value = parsed.value.map(Into::into).unwrap_or_default();
+    if !value.is_object() {
+        return Err(fault("is no object with a version and patterns".to_owned()));
+    }
     let file: File =
         serde_json::from_value(value).map_err(|error| fault(format!("is no file of patterns: {error}")))?;
     if file.version != 1 {
@@ -329,15 +393,15 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
         )));
     }
     let mut faults = Vec::new();
-    let mut list: Vec<Pattern> = Vec::new();
+    let mut ids = BTreeSet::new();
+    let mut list = Vec::new();
     for (n, entry) in file.patterns.into_iter().enumerate() {
-        let mut check = Check { n, faults: &mut faults };
-        if let Some(pattern) = check.pattern(entry) {
-            if list.iter().any(|known| known.id == pattern.id) {
-                check.fault("id", format!("{:?} stands twice", pattern.id), "a name of its own");
-            }
-            list.push(pattern);
-        }
+        let mut check = Check {
+            n,
+            ids: &mut ids,
+            faults: &mut faults,
+        };
+        list.extend(check.pattern(entry));
     }
     if faults.is_empty() { Ok(list) } else { Err(faults) }
 }
@@ -345,6 +409,7 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
 /// Checks one entry of the file.
 struct Check<'a> {
     n: usize,
+    ids: &'a mut BTreeSet<String>,
     faults: &'a mut Vec<PatternFault>,
 }
 
@@ -393,6 +458,9 @@ impl Check<'_> {
         if !plain(&raw.id, 40, |b| b.is_ascii_lowercase()) {
             let what = format!("{:?} is no name (lower-case letters, digits and -, at most 40)", raw.id);
             self.fault("id", what, "\"no-such-table\"");
+        }
+        if !self.ids.insert(raw.id.clone()) {
+            self.fault("id", format!("{:?} stands twice", raw.id), "a name of its own");
         }
         if let Some(alert) = &raw.alert
             && !plain(alert, 16, |b| b.is_ascii_alphabetic())
