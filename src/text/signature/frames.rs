@@ -86,6 +86,10 @@ pub(super) fn frame(line: &str) -> Option<Frame> {
         return Some(at_frame(rest.trim_end_matches(['{', ' '])));
     }
     // Go prints the place on a line of its own, with the offset behind it.
+    let first = &line.as_bytes()[..line.bytes().position(|b| b == b' ').unwrap_or(line.len())];
+    if !first.contains(&b':') || !line.ends_with(|c: char| c.is_ascii_hexdigit() || c == ')') {
+        return None;
+    }
     let bare = line.split(" +0x").next()?.split(" (0x").next()?;
     let (path, number) = location(bare)?;
     let go = bare.len() < line.len() || (number.is_some() && path.contains(".go") && !line.contains(' '));
@@ -163,7 +167,7 @@ fn is_own(path: &str) -> bool {
     !FOREIGN.iter().any(|part| path.contains(part)) && !path.starts_with("http")
 }
 
-fn is_source(path: &str) -> bool {
+pub(super) fn is_source(path: &str) -> bool {
     path.rsplit_once('.')
         .is_some_and(|(stem, extension)| !stem.is_empty() && SOURCES.contains(&extension))
 }
@@ -193,17 +197,39 @@ pub(super) fn normal(path: &str) -> String {
 
 /// The first file of the application that a line names in passing (`FAIL src/a.test.ts`, `--> src/a.rs:3:4`).
 pub(super) fn named(line: &str) -> Option<Culprit> {
-    line.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '[' | ']' | '<' | '>' | ',' | ';' | '|'))
-        .filter(|word| word.contains('.'))
-        .find_map(|word| {
-            let (path, line) = location(word.trim_start_matches('(').trim_end_matches([')', ':', '.']))?;
-            let path = path.split("::").next()?;
-            let wordy = path.contains('/') || line.is_some();
-            match place(path, line, None) {
-                Frame::Own(culprit) if wordy && !path.contains("://") => Some(culprit),
-                _ => None,
-            }
-        })
+    let bytes = line.as_bytes();
+    let mut done = 0;
+    let dots = bytes.iter().enumerate().filter(|(_, b)| **b == b'.').map(|(at, _)| at);
+    for dot in dots.filter(|dot| may_be_source(&bytes[dot + 1..])) {
+        if dot < done {
+            continue;
+        }
+        let outside = |b: &u8| b.is_ascii_whitespace() || b"\"'`[]<>,;|".contains(b);
+        let start = bytes[..dot].iter().rposition(outside).map_or(0, |at| at + 1);
+        let end = bytes[dot..].iter().position(outside).map_or(line.len(), |at| dot + at);
+        done = end;
+        let found = named_by(&line[start..end]);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn named_by(word: &str) -> Option<Culprit> {
+    let (path, line) = location(word.trim_start_matches('(').trim_end_matches([')', ':', '.']))?;
+    let path = path.split("::").next()?;
+    let wordy = path.contains('/') || line.is_some();
+    match place(path, line, None) {
+        Frame::Own(culprit) if wordy && !path.contains("://") => Some(culprit),
+        _ => None,
+    }
+}
+
+/// Whether what stands behind a dot is the ending of a source file.
+fn may_be_source(behind: &[u8]) -> bool {
+    let letters = behind.iter().take(9).take_while(|b| b.is_ascii_alphanumeric()).count();
+    SOURCES.iter().any(|source| source.as_bytes() == &behind[..letters])
 }
 
 #[cfg(test)]

@@ -1,6 +1,10 @@
 //! A first guess at what kind of cause a text shows, by rules over words. Triage and people correct it; in doubt
 //! it is a bug, since a real error must not be dropped as noise.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Tried in order; the first list with a word that occurs decides.
 const RULES: [(&str, &[&str]); 10] = [
     ("noise", NOISE),
@@ -225,12 +229,28 @@ const INFRASTRUCTURE_WEAK: &[&str] = &[
     "exit code 143",
 ];
 
+/// All words in one table, so that a text is read once; and for each word the place of its list.
+static FINDER: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
+    let words = || {
+        RULES
+            .iter()
+            .enumerate()
+            .flat_map(|(rule, (_, words))| words.iter().map(move |word| (rule, word)))
+    };
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(words().map(|(_, word)| word))
+        .ok()
+        .map(|finder| (finder, words().map(|(rule, _)| rule).collect()))
+});
+
 pub(super) fn label(template: &str) -> &'static str {
-    let text = template.to_lowercase();
-    RULES
-        .iter()
-        .find(|(_, words)| words.iter().any(|word| text.contains(word)))
-        .map_or("bug", |(label, _)| label)
+    let Some((finder, rules)) = &*FINDER else { return "bug" };
+    let first = finder
+        .find_overlapping_iter(template)
+        .map(|found| rules[found.pattern().as_usize()])
+        .min();
+    first.map_or("bug", |rule| RULES[rule].0)
 }
 
 #[cfg(test)]
