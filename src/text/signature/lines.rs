@@ -20,14 +20,14 @@ const LONGEST_RECORD: usize = 64 * 1024;
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'a> {
     Message(Cow<'a, str>),
-    Frame(Frame, Language),
+    Frame(Frame, Order),
 }
 
+/// How the trace is printed that a frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    /// The innermost call stands last.
-    Python,
-    Other,
+pub(super) enum Order {
+    InnermostFirst,
+    InnermostLast,
 }
 
 /// Lines that say nothing about a cause.
@@ -47,7 +47,7 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The lines of a text without framing, chatter and repetition.
-pub(super) fn read(text: &str) -> Vec<Line<'_>> {
+pub(super) fn read<'a>(text: &'a str) -> Vec<Line<'a>> {
     let mut stripped = Vec::new();
     for line in text.lines().take(MOST_LINES) {
         unpack(
@@ -55,15 +55,27 @@ pub(super) fn read(text: &str) -> Vec<Line<'_>> {
             &mut stripped,
         );
     }
-    let understood = understand(&stripped, true);
-    if understood.is_empty() {
-        understand(&stripped, false)
-    } else {
-        understood
+    let understood = understand(&stripped);
+    if !understood
+        .iter()
+        .all(|line| matches!(line, Line::Frame(Frame::Foreign, _)))
+    {
+        return understood;
     }
+    // Nothing but chatter and foreign frames: then these are what it says.
+    let bare = |line: &Cow<'a, str>| match line {
+        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
+    };
+    stripped
+        .iter()
+        .map(bare)
+        .filter(|line| !line.is_empty())
+        .map(Line::Message)
+        .collect()
 }
 
-fn understand<'a>(lines: &[Cow<'a, str>], drop_chatter: bool) -> Vec<Line<'a>> {
+fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
     let mut out: Vec<Line<'a>> = Vec::with_capacity(lines.len());
     let mut echo = false;
     for line in lines {
@@ -71,18 +83,25 @@ fn understand<'a>(lines: &[Cow<'a, str>], drop_chatter: bool) -> Vec<Line<'a>> {
         if content.is_empty() {
             continue;
         }
-        if let Some(frame) = frames::frame(line) {
-            let python = content.starts_with("File \"");
-            echo = python;
+        if let Some(found) = frames::frame(line) {
+            let last = frames::is_innermost_last(content);
+            echo = last;
             out.push(Line::Frame(
-                frame,
-                if python { Language::Python } else { Language::Other },
+                found.frame,
+                if last {
+                    Order::InnermostLast
+                } else {
+                    Order::InnermostFirst
+                },
             ));
+            if let Some(message) = found.message {
+                out.push(Line::Message(Cow::Owned(message.to_owned())));
+            }
             continue;
         }
         // Python shows the source of each frame under it.
         let indented = line.starts_with("    ");
-        if (echo && indented) || (drop_chatter && is_chatter(content)) {
+        if (echo && indented) || is_chatter(content) {
             continue;
         }
         echo = false;

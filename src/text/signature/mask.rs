@@ -2,7 +2,7 @@
 //! Hand-written and linear; it knows shapes and no products.
 
 use super::{
-    access, bytes, calendar,
+    access, bytes, calendar, frames,
     output::Output,
     pairs,
     people::is_person,
@@ -182,6 +182,12 @@ impl<'a> Scan<'a> {
     /// A run that is more than one word.
     fn joined(&mut self, run: &'a str, address: bool) {
         let core = run.trim_end_matches(['.', ':', '!', '?']);
+        let tail = &run[core.len()..];
+        let core = if core.starts_with('/') {
+            frames::rootless(core)
+        } else {
+            core
+        };
         let shape = Shape::of(core);
         if address {
             self.url(core);
@@ -199,7 +205,7 @@ impl<'a> Scan<'a> {
                 self.out.replace_from(from, "<path>");
             }
         }
-        self.out.push_str(&run[core.len()..]);
+        self.out.push_str(tail);
     }
 
     /// Scheme and host stay, so do the words of the path; queries, ports and ids go.

@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 use super::Redactor;
 use crate::model::{Signature, signal::Culprit};
 use frames::Frame;
-use lines::{Language, Line};
+use lines::{Line, Order};
 
 /// Part of every hash: a change of the rules gives new signatures knowingly.
 const VERSION: &str = "v1:";
@@ -125,8 +125,8 @@ fn top_frame<'a>(lines: &'a [Line<'_>]) -> Option<&'a Culprit> {
     };
     let first = lines.iter().find_map(own)?;
     match first.1 {
-        Language::Other => Some(first.0),
-        Language::Python => lines.iter().rev().find_map(own).map(|(culprit, _)| culprit),
+        Order::InnermostFirst => Some(first.0),
+        Order::InnermostLast => lines.iter().rev().find_map(own).map(|(culprit, _)| culprit),
     }
 }
 

@@ -83,15 +83,24 @@ const TIMES: [&str; 22] = [
     "days",
 ];
 
-/// What the number becomes; none if it is a name. `whole` says that there are digits and dots only, `ends` that it ends
-/// its run.
-pub(super) fn mask(word: &str, whole: bool, ends: bool, words: &mut Context<'_>) -> Option<&'static str> {
+/// What a number is made of and where it stands in its run.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Digits and dots only.
+    pub(super) whole: bool,
+    pub(super) starts: bool,
+    pub(super) ends: bool,
+}
+
+/// What the number becomes; none if it is a name.
+pub(super) fn mask(word: &str, at: Place, words: &mut Context<'_>) -> Option<&'static str> {
+    let Place { whole, starts, ends } = at;
     if whole {
         return if ends && let Some((mask, length)) = measure(words.tail) {
             words.consumed = length;
             Some(mask)
         } else {
-            (!is_name(word, words)).then_some("<n>")
+            (!is_name(word, starts, words)).then_some("<n>")
         };
     }
     if word.starts_with("0x") {
@@ -109,14 +118,14 @@ pub(super) fn mask(word: &str, whole: bool, ends: bool, words: &mut Context<'_>)
 }
 
 /// A code or a status: short, and behind a word that says so, or at the end of a line that speaks of a failure.
-fn is_name(word: &str, words: &Context<'_>) -> bool {
+fn is_name(word: &str, starts: bool, words: &Context<'_>) -> bool {
     if word.len() > 5 || word.contains('.') {
         return false;
     }
     if is_one_of(words.previous, &NAMING) {
         return true;
     }
-    let status = word.len() == 3 && matches!(word.as_bytes()[0], b'4' | b'5');
+    let status = starts && word.len() == 3 && matches!(word.as_bytes()[0], b'4' | b'5');
     if !status {
         return false;
     }

@@ -72,6 +72,12 @@ impl Output {
         self.text.push_str(&word[..word.len() - sign]);
     }
 
+    /// Whether a masked number and this byte stand at the end.
+    pub(super) fn ends_in_number_and(&self, last: u8) -> bool {
+        let bytes = self.text.as_bytes();
+        bytes.last() == Some(&last) && bytes[..bytes.len() - 1].ends_with(b"<n>")
+    }
+
     /// A space, a comma or a semicolon.
     pub(super) fn separate(&mut self, c: char) {
         self.close();

@@ -175,27 +175,38 @@ impl<'a> Word<'a> {
     }
 
     fn push(&self, words: &mut Context<'a>, out: &mut Output) {
-        match self.mask(words) {
+        match self.mask(words, out) {
             Some("<n>") => out.push_number(),
             Some(mask) => out.mask(mask),
-            None if self.has & DIGIT == 0 || self.has == DIGIT || self.is_named(words) => out.push_str(self.text),
+            None if self.has & (DIGIT | UNDERSCORE) == 0 || self.has == DIGIT || self.is_named(words) => {
+                out.push_str(self.text)
+            }
             None => segments(self.text, out),
         }
     }
 
-    fn mask(&self, words: &mut Context<'a>) -> Option<&'static str> {
+    fn mask(&self, words: &mut Context<'a>, out: &Output) -> Option<&'static str> {
         let bytes = self.text.as_bytes();
+        if self.is_suffix(out) {
+            return Some("<n>");
+        }
         if self.has & DIGIT == 0 {
             if bytes.len() <= 2 {
                 return self.is_minified().then_some("<v>");
             }
             let capitals = self.has & UPPER != 0;
-            let random = (bytes.len() >= 7 && (is_hex_letters(bytes) || (capitals && random::is_random(bytes))))
+            let random = (capitals && self.is_bundle())
+                || (bytes.len() >= 7 && (is_hex_letters(bytes) || (capitals && random::is_random(bytes))))
                 || (capitals && self.is_component() && random::is_mixed(bytes));
             return random.then_some("<n>");
         }
+        let place = numbers::Place {
+            whole: self.has == DIGIT,
+            starts: self.at == 0,
+            ends: self.end == self.run.len(),
+        };
         if bytes[0].is_ascii_digit()
-            && let Some(mask) = numbers::mask(self.text, self.has == DIGIT, self.end == self.run.len(), words)
+            && let Some(mask) = numbers::mask(self.text, place, words)
         {
             return Some(mask);
         }
@@ -254,11 +265,32 @@ impl<'a> Word<'a> {
         self.at.checked_sub(1).map_or(b' ', |at| self.run.as_bytes()[at])
     }
 
+    /// `-7d9f8b6c5d-x2x9z`: what an orchestrator puts behind a name, without vowels so that no word comes out.
+    fn is_suffix(&self, out: &Output) -> bool {
+        let bytes = self.text.split('_').next().unwrap_or_default().as_bytes();
+        let voiceless = |b: &u8| (b.is_ascii_lowercase() && !b"aeiouy".contains(b)) || b.is_ascii_digit();
+        self.before() == b'-'
+            && self.at > 0
+            && self.has & UPPER == 0
+            && ((bytes.len() == 5 && out.ends_in_number_and(b'-')) || (8..=10).contains(&bytes.len()))
+            && bytes.iter().all(voiceless)
+    }
+
+    /// `Checkout-TwSoTrxV.js`: the hash that a bundler puts before the ending of a file.
+    fn is_bundle(&self) -> bool {
+        let behind = &self.run[self.end..];
+        let capitals = self.text.bytes().filter(u8::is_ascii_uppercase).count();
+        self.before() == b'-'
+            && self.text.len() == 8
+            && capitals >= 3
+            && [".js", ".mjs", ".css"].iter().any(|ending| behind.starts_with(ending))
+    }
+
     /// In quotes, and as the name of a test, a word keeps its number.
     fn is_named(&self, words: &Context<'_>) -> bool {
         let quoted = words.quoted && self.at == 0;
         let test = || self.run.contains("::") || contains_word(self.run, "test") || contains_word(self.run, "spec");
-        (quoted || test()) && !is_made(self.text)
+        (quoted || test()) && !is_made(self.text) && !self.text.split('_').skip(1).any(is_id)
     }
 }
 
@@ -304,8 +336,8 @@ fn segments(word: &str, out: &mut Output) {
 fn is_id(segment: &str) -> bool {
     let bytes = segment.as_bytes();
     let digits = bytes.iter().any(u8::is_ascii_digit);
-    let hex = || bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
-    bytes.len() >= 7 && digits && (random::is_random(bytes) || hex())
+    let hex = || digits && bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
+    bytes.len() >= 7 && (random::is_random(bytes) || hex())
 }
 
 fn is_uuid(bytes: &[u8]) -> bool {

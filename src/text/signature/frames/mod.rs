@@ -1,7 +1,12 @@
 //! Reads places in code out of lines: stack frames of several languages, compiler and test output. Tells the
 //! application's own files from those of runtimes, dependencies and bundles.
 
+mod place;
+mod stacks;
+
 use crate::model::signal::Culprit;
+use place::{is_own, may_be_source, normal};
+pub(super) use place::{is_source, rootless};
 
 /// What a line of a trace is.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,117 +17,50 @@ pub(super) enum Frame {
     Foreign,
 }
 
-const FOREIGN: [&str; 25] = [
-    "node_modules/",
-    "node:",
-    "site-packages/",
-    "dist-packages/",
-    "/.venv/",
-    "/usr/lib/",
-    "/usr/local/lib/",
-    "/rustc/",
-    "/.cargo/",
-    "/.rustup/",
-    "/usr/local/go/",
-    "/pkg/mod/",
-    "<anonymous>",
-    "<frozen",
-    "<string>",
-    "webpack/bootstrap",
-    ".next/server/chunks/",
-    "_next/static/",
-    "/static/chunks/",
-    "[turbopack]",
-    "/opt/hostedtoolcache/",
-    "java.base/",
-    "/runners/",
-    ".vite/",
-    "bootstrap_node.js",
-];
-const FOREIGN_PACKAGES: [&str; 13] = [
-    "java.",
-    "javax.",
-    "jdk.",
-    "sun.",
-    "com.sun.",
-    "org.springframework.",
-    "org.apache.",
-    "org.hibernate.",
-    "io.netty.",
-    "kotlin.",
-    "org.junit.",
-    "reactor.",
-    "scala.",
-];
-const SOURCES: [&str; 24] = [
-    "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "rs", "go", "java", "kt", "rb", "php", "cs", "ex",
-    "swift", "vue", "svelte", "prisma", "sql", "scala", "css",
-];
-const ROOTS: [&str; 11] = [
-    "file://",
-    "webpack-internal:///",
-    "(rsc)/",
-    "(ssr)/",
-    "/var/task/",
-    "/vercel/path0/",
-    "/usr/src/app/",
-    "/app/",
-    "/src/",
-    "/workspace/",
-    "./",
-];
-
-/// The frame that the line is, if it is one.
-pub(super) fn frame(line: &str) -> Option<Frame> {
-    // Printed objects show a stack as quoted strings.
-    let line = line.trim_start_matches(['\'', '"', ' ', '\t']).trim_end();
-    if let Some(rest) = line.strip_prefix("File \"") {
-        let (path, rest) = rest.split_once('"')?;
-        let number = rest.strip_prefix(", line ")?.split(',').next()?.trim().parse().ok();
-        let function = rest.split_once(" in ").map(|(_, name)| name.trim().to_owned());
-        return Some(place(path, number, function));
-    }
-    if let Some(rest) = line.strip_prefix("at ").or_else(|| line.strip_prefix("❯ ")) {
-        return Some(at_frame(rest.trim_end_matches(['{', ' '])));
-    }
-    // Go prints the place on a line of its own, with the offset behind it.
-    let first = &line.as_bytes()[..line.bytes().position(|b| b == b' ').unwrap_or(line.len())];
-    if !first.contains(&b':') || !line.ends_with(|c: char| c.is_ascii_hexdigit() || c == ')') {
-        return None;
-    }
-    let bare = line.split(" +0x").next()?.split(" (0x").next()?;
-    let (path, number) = location(bare)?;
-    let go = bare.len() < line.len() || (number.is_some() && path.contains(".go") && !line.contains(' '));
-    go.then(|| place(path, number, None))
+/// A frame, and what was said on the same line.
+#[derive(Debug, PartialEq)]
+pub(super) struct Found<'a> {
+    pub(super) frame: Frame,
+    pub(super) message: Option<&'a str>,
 }
 
-fn at_frame(rest: &str) -> Frame {
-    let rest = rest.strip_prefix("async ").unwrap_or(rest);
-    if let Some(open) = rest.rfind(" (").filter(|_| rest.ends_with(')')) {
-        let inner = &rest[open + 2..rest.len() - 1];
-        let function = rest[..open]
-            .trim()
-            .trim_start_matches("new ")
-            .trim_start_matches("async ");
-        return match location(inner) {
-            Some((path, number)) => place(path, number, Some(function.to_owned())),
-            None => Frame::Foreign,
-        };
+/// The frame that the line is, if it is one.
+pub(super) fn frame(line: &str) -> Option<Found<'_>> {
+    // Printed objects show a stack as quoted strings.
+    let line = line.trim_start_matches(['\'', '"', ' ', '\t']).trim_end();
+    let alone = |frame| Found { frame, message: None };
+    let found = match *line.as_bytes().first()? {
+        b'F' => stacks::file(line),
+        b'a' => stacks::at(line),
+        0xe2 => stacks::at(line),
+        b'(' => stacks::erlang(line),
+        b'#' | b'0'..=b'9' => stacks::numbered(line),
+        _ => None,
+    };
+    if let Some(frame) = found.or_else(|| stacks::go(line)) {
+        return Some(alone(frame));
     }
-    if let Some((function, inner)) = rest.strip_suffix(')').and_then(|r| r.split_once('(')) {
-        // Java: the file stands alone, the package is in the name.
-        let foreign = FOREIGN_PACKAGES.iter().any(|package| function.starts_with(package));
-        return match location(inner) {
-            Some((path, number)) if !foreign => place(path, number, Some(function.to_owned())),
-            _ => Frame::Foreign,
-        };
+    if !line.as_bytes().contains(&b':') {
+        return None;
     }
-    let last = rest.rsplit(' ').next().unwrap_or_default();
-    let function = rest.split_once(' ').map(|(name, _)| name.to_owned());
-    match location(last) {
-        Some((path, number)) => place(path, number, function),
-        None => Frame::Foreign,
+    if let Some((frame, message)) = stacks::ruby(line) {
+        let message = Some(message).filter(|message| !message.is_empty());
+        return Some(Found { frame, message });
     }
+    if let Some(frame) = stacks::thrown_in(line) {
+        let message = Some(line);
+        return Some(Found { frame, message });
+    }
+    if line.contains(' ') {
+        return None;
+    }
+    stacks::browser(line).map(alone)
+}
+
+/// Whether the innermost call of this frame's trace stands last.
+pub(super) fn is_innermost_last(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("File \"") && !line.contains(", col ")
 }
 
 /// `path:12:5` or `path:12` or `path(12,5)`.
@@ -147,7 +85,11 @@ fn location(text: &str) -> Option<(&str, Option<u32>)> {
 }
 
 fn place(path: &str, line: Option<u32>, function: Option<String>) -> Frame {
-    if !is_own(path) {
+    place_in("", path, line, function)
+}
+
+fn place_in(directory: &str, path: &str, line: Option<u32>, function: Option<String>) -> Frame {
+    if !is_own(path) || (path.contains('\\') && !is_own(&path.replace('\\', "/"))) {
         return Frame::Foreign;
     }
     let file = normal(path);
@@ -155,6 +97,11 @@ fn place(path: &str, line: Option<u32>, function: Option<String>) -> Frame {
         return Frame::Foreign;
     }
     let generated = path.contains(".next/") || path.contains(".min.");
+    let file = if directory.is_empty() {
+        file
+    } else {
+        [directory, "/", &file].concat()
+    };
     Frame::Own(Culprit {
         file,
         // Lines and names in generated code are of this build only.
@@ -163,36 +110,9 @@ fn place(path: &str, line: Option<u32>, function: Option<String>) -> Frame {
     })
 }
 
-fn is_own(path: &str) -> bool {
-    !FOREIGN.iter().any(|part| path.contains(part)) && !path.starts_with("http")
-}
-
-pub(super) fn is_source(path: &str) -> bool {
-    path.rsplit_once('.')
-        .is_some_and(|(stem, extension)| !stem.is_empty() && SOURCES.contains(&extension))
-}
-
 fn is_name(name: &str) -> bool {
     let last = name.rsplit(['.', ':', ' ']).next().unwrap_or_default();
     last.len() > 2 && last.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') && !name.contains("anonymous")
-}
-
-/// Without the root of the deployment or checkout, so that the same file has the same name everywhere.
-pub(super) fn normal(path: &str) -> String {
-    let mut path = path;
-    if let Some((_, rest)) = path
-        .split_once("/.next/server/")
-        .or_else(|| path.split_once(".next/server/"))
-    {
-        path = rest;
-    }
-    if let Some(rest) = path.strip_prefix("/home/runner/work/") {
-        path = rest.splitn(3, '/').nth(2).unwrap_or(rest);
-    }
-    while let Some(rest) = ROOTS.iter().find_map(|root| path.strip_prefix(root)) {
-        path = rest;
-    }
-    path.to_owned()
 }
 
 /// The first file of the application that a line names in passing (`FAIL src/a.test.ts`, `--> src/a.rs:3:4`).
@@ -204,7 +124,7 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
         if dot < done {
             continue;
         }
-        let outside = |b: &u8| b.is_ascii_whitespace() || b"\"'`[]<>,;|".contains(b);
+        let outside = |b: &u8| b.is_ascii_whitespace() || b"\"'`[]<>,;|=".contains(b);
         let start = bytes[..dot].iter().rposition(outside).map_or(0, |at| at + 1);
         let end = bytes[dot..].iter().position(outside).map_or(line.len(), |at| dot + at);
         done = end;
@@ -224,12 +144,6 @@ fn named_by(word: &str) -> Option<Culprit> {
         Frame::Own(culprit) if wordy && !path.contains("://") => Some(culprit),
         _ => None,
     }
-}
-
-/// Whether what stands behind a dot is the ending of a source file.
-fn may_be_source(behind: &[u8]) -> bool {
-    let letters = behind.iter().take(9).take_while(|b| b.is_ascii_alphanumeric()).count();
-    SOURCES.iter().any(|source| source.as_bytes() == &behind[..letters])
 }
 
 #[cfg(test)]
