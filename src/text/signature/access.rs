@@ -9,7 +9,7 @@ const NEAR: usize = 24;
 
 /// A request in quotes that was answered well, from behind the opening quote to the end of its status.
 pub(super) struct Answered<'a> {
-    pub(super) method: &'a str,
+    pub(super) method: &'static str,
     /// From the closing quote to the status.
     pub(super) between: &'a str,
     pub(super) length: usize,
@@ -17,10 +17,8 @@ pub(super) struct Answered<'a> {
 
 /// Reads `GET /a/b HTTP/1.1" 200`, also with `status:` or more quoted words before the number.
 pub(super) fn answered(text: &str) -> Option<Answered<'_>> {
-    let (method, rest) = text.split_once(' ')?;
-    if !METHODS.contains(&method) {
-        return None;
-    }
+    let method = METHODS.iter().find(|method| text.starts_with(**method))?;
+    let rest = text[method.len()..].strip_prefix(' ')?;
     let (request, behind) = rest.split_once('"')?;
     let (_, version) = request.rsplit_once(' ')?;
     if !version.starts_with("HTTP/") {

@@ -72,7 +72,8 @@ impl<'a> Scan<'a> {
     fn mark(&mut self, first: u8, key: &'a str) {
         let rest = self.rest;
         if first == b'[' && rest.starts_with("[redacted:") {
-            let end = rest.find(']').map_or(rest.len(), |end| end + 1);
+            let near = &rest[..rest.floor_char_boundary(40)];
+            let end = near.find(']').map_or(near.len(), |end| end + 1);
             self.out.mask(redacted_as(&rest[..end]));
             self.rest = &rest[end..];
             return;
@@ -181,7 +182,7 @@ impl<'a> Scan<'a> {
 
     /// A run that is more than one word.
     fn joined(&mut self, run: &'a str, address: bool) {
-        let core = run.trim_end_matches(['.', ':', '!', '?']);
+        let core = run.trim_end_matches(['.', ':', '!', '?', '-']);
         let tail = &run[core.len()..];
         let core = if core.starts_with('/') {
             frames::rootless(core)
@@ -246,5 +247,123 @@ fn redacted_as(mark: &str) -> &'static str {
         "[redacted:ip]" => "<host>",
         "[redacted:phone]" | "[redacted:card]" => "<n>",
         _ => "<secret>",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volatile_parts_go() {
+        for (line, want) in [
+            ("user 17 not found", "user <n> not found"),
+            (
+                "req 5d1c2c1e-1111-4222-8333-944445555666 took 12ms",
+                "req <uuid> took <time>",
+            ),
+            ("connect ECONNREFUSED 10.56.56.155:8080", "connect ECONNREFUSED <host>"),
+            ("at 2026-01-02T03:04:05.678Z: boom", "at <time>: boom"),
+            ("since Mon Jun 19 03:40:11 2006, boom", "since <time>, boom"),
+            ("for jane@corp.example.org", "for <mail>"),
+            ("for [redacted:mail]", "for <mail>"),
+            ("commit b5cbdb1cd78158a9 of 0xdeadBEEF", "commit <n> of <n>"),
+            ("open /tmp/job_vbvcmwzh/package.tgz", "open <tmp>/package.tgz"),
+            (
+                "GET https://feed.example.com:81/v2/quotes?nonce=fb52",
+                "GET https://feed.example.com/v2/quotes",
+            ),
+            ("H.map is not a function", "<v>.map is not a function"),
+            ("of `lhImKBeQdwkT`", "of `<n>`"),
+            ("listen :::44347", "listen <host>"),
+            ("6.35s   left", "<time> left"),
+            ("E unique-381 failed", "E unique-<n> failed"),
+            ("pod api-7d9f8b6c5d-x2x9z is gone", "pod api-<n> is gone"),
+            (
+                "session opened for user ann by (uid=0)",
+                "session opened for user <user> by (uid=<v>)",
+            ),
+            ("no answer for ann from 10.1.2.3", "no answer for <user> from <host>"),
+            ("name ns.example.net [10.1.2.3] differs", "name <host> [<host>] differs"),
+            (
+                "wrote 2 blocks in 3 KB, 1 block left",
+                "wrote <n> block in <size>, <n> block left",
+            ),
+            (
+                "a=1, b=zoo, c=\"x y\" and status=failed",
+                "a=<v>, b=<v>, c=<v> and status=failed",
+            ),
+            ("moved /srv/data/part_7/file to /var/lib/x", "moved <path> to <path>"),
+            ("slot R02-M1-N0-C:J12-U11 is hot", "slot <n> is hot"),
+        ] {
+            assert_eq!(mask(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_tells_causes_apart_stays() {
+        for line in [
+            "null value in column \"tax_rate_2\" of relation \"invoices\"",
+            "exited with exit code 137",
+            "code: '23505'",
+            "response failed 403",
+            "HTTP 502 Bad Gateway",
+            "error TS2307: Cannot find module",
+            "Error code: P1012",
+            "Minified React error #418",
+            "signal 9",
+            "\"code\": -32000",
+            "getTodoById of HTTPServerError",
+            "utf8 sha256 base64",
+            "password authentication failed for user \"reporting\"",
+            "user not found from here on",
+            "cannot open '/etc/app/a.conf'",
+            "POST /account/settings/billing/plans failed",
+            "enabled=true cached=false state=warm ready=yes",
+            "May be late in the Fall",
+        ] {
+            assert_eq!(mask(line), line);
+        }
+    }
+
+    #[test]
+    fn lists_of_any_length_look_alike() {
+        for (line, want) in [
+            ("delete blk_1 blk_22 blk_333", "delete blk_<n>"),
+            ("delete blk_1", "delete blk_<n>"),
+            ("nodes [1, 2, 3, 4] and [7]", "nodes [<n>] and [<n>]"),
+            ("node-1 0x1f ok, node-22 0x2f ok", "node-<n> <n> ok"),
+            ("the the words", "the the words"),
+        ] {
+            assert_eq!(mask(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn answered_requests_look_alike_and_failed_ones_do_not() {
+        let line = |path: &str, status: u16| format!("10.1.2.3 \"GET {path} HTTP/1.1\" status: {status} len: 17");
+        assert_eq!(mask(&line("/a/b", 200)), mask(&line("/c", 204)));
+        assert_ne!(mask(&line("/a/b", 500)), mask(&line("/c", 500)));
+        assert_ne!(mask(&line("/a/b", 500)), mask(&line("/a/b", 502)));
+    }
+
+    #[test]
+    fn work_grows_with_the_line_and_no_faster() {
+        for piece in [
+            "a=(",
+            "\"",
+            "user ",
+            "<n> ",
+            "1:",
+            "/a1",
+            "Jun 1 ",
+            "404 ",
+            "[redacted:",
+            "x-1_",
+            "é",
+            "==",
+        ] {
+            assert!(mask(&piece.repeat(100_000 / piece.len())).len() < 300_000, "{piece}");
+        }
     }
 }

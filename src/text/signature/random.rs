@@ -93,8 +93,23 @@ pub(super) fn is_random(word: &[u8]) -> bool {
     let stumbling = count.letters_behind_digits >= 1 && count.longest_consonants >= 4;
     let mixed = count.small > 0 && count.capital > 0;
     let long = mixed && count.length >= 12 && count.letters_behind_digits >= 1 && count.changes * 5 >= count.length;
-    let balanced = count.length >= 16 && count.capital * 10 >= 3 * count.length && count.small * 10 >= 3 * count.length;
-    restless || interleaved || unspeakable || stumbling || long || balanced
+    let balanced = count.length >= 16
+        && count.changes * 6 >= count.length
+        && count.odd
+        && count.capital * 4 >= count.length
+        && count.small * 4 >= count.length;
+    let whole = mixed && count.length >= 16 && count.odd && count.digits > 0;
+    restless || interleaved || unspeakable || stumbling || long || balanced || whole
+}
+
+/// Behind an underscore, where services put their ids: letters of both cases with digits, many
+/// capitals or no vowels.
+pub(super) fn is_token(word: &[u8]) -> bool {
+    Count::of(word).is_some_and(|count| {
+        let mixed = count.small > 0 && count.capital > 0;
+        let many = count.capital * 5 >= count.length;
+        count.length >= 14 && mixed && (count.digits > 0 || many || count.longest_consonants >= 5)
+    })
 }
 
 /// Shorter ones, where the place says that an id may stand there.
@@ -134,6 +149,7 @@ mod tests {
             "createHmac",
             "Int32Array",
             "addEventListener",
+            "HTTPPasswordMgrWithDefaultRealm",
             "tax_rate_2",
         ] {
             assert!(!is_random(name.as_bytes()), "{name}");

@@ -128,7 +128,8 @@ fn has_address_behind(tail: &str) -> bool {
         return false;
     };
     inner.starts_with("<host>") || inner.trim_start_matches('[').starts_with("redacted:ip]") || {
-        let end = inner.find([']', ')']).unwrap_or(0);
+        let near = &inner[..inner.floor_char_boundary(64)];
+        let end = near.find([']', ')']).unwrap_or(0);
         end > 0 && is_address(&inner[..end])
     }
 }
@@ -148,7 +149,9 @@ fn is_time(run: &str, shape: &Shape) -> bool {
                 .is_some_and(|month| month.len() == 3 && month.bytes().all(|b| b.is_ascii_alphabetic()));
     }
     let allowed = run.bytes().all(|b| b.is_ascii_digit() || b":.-/+TZ,".contains(&b));
-    let clock = shape.colons >= 1 && shape.digits >= 3;
+    let before = run.split(':').next().unwrap_or_default();
+    let hours = before.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let clock = shape.colons >= 1 && shape.digits >= 3 && hours <= 2 && !(shape.colons == 1 && shape.dots >= 2);
     let separators = run.bytes().filter(|b| *b == b'-').count() == 2 || run.bytes().filter(|b| *b == b'/').count() == 2;
     let dotted = shape.dashes == 3 && shape.dots >= 2 && shape.digits >= 14;
     let date = separators && (6..=8).contains(&shape.digits);

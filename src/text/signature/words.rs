@@ -1,5 +1,7 @@
 //! Masks one run of a line word by word: ids of machines, counters in names, numbers. What is left is a name.
 
+use std::cell::OnceCell;
+
 use super::{
     bytes::{self, DIGIT, LOWER, UNDERSCORE, UPPER},
     numbers::{self, contains_word},
@@ -15,6 +17,7 @@ const NUMBERED: [&str; 28] = [
 /// What stands around the run in hand.
 pub(super) struct Context<'a> {
     line: &'a str,
+    failing: OnceCell<bool>,
     /// The two words before, empty where something masked or a mark stands there.
     pub(super) before: &'a str,
     pub(super) previous: &'a str,
@@ -30,6 +33,7 @@ impl<'a> Context<'a> {
     pub(super) fn new(line: &'a str) -> Self {
         Self {
             line,
+            failing: OnceCell::new(),
             before: "",
             previous: "",
             tail: "",
@@ -77,15 +81,18 @@ impl<'a> Context<'a> {
 
     /// The line speaks of a request or a failure, so that a number can be a status.
     pub(super) fn is_failing(&self) -> bool {
-        ["http", "status", "respon", "request", "fail", "error"]
-            .iter()
-            .any(|word| contains_word(self.line, word))
+        *self.failing.get_or_init(|| {
+            ["http", "status", "respon", "request", "fail", "error"]
+                .iter()
+                .any(|word| contains_word(self.line, word))
+        })
     }
 }
 
 /// Masks word by word; everything between words stays.
 pub(super) fn parts<'a>(run: &'a str, words: &mut Context<'a>, out: &mut Output) {
     let bytes = run.as_bytes();
+    let test = OnceCell::new();
     let mut at = 0;
     while at < bytes.len() {
         let (end, has) = word_end(bytes, at);
@@ -99,6 +106,7 @@ pub(super) fn parts<'a>(run: &'a str, words: &mut Context<'a>, out: &mut Output)
             run,
             at,
             end,
+            test: &test,
         };
         at = match word.uuid() {
             Some((prefix, length)) => {
@@ -154,15 +162,17 @@ fn word_end(bytes: &[u8], at: usize) -> (usize, u8) {
 }
 
 /// A word and where it stands in its run.
-struct Word<'a> {
+struct Word<'a, 'r> {
     text: &'a str,
     has: u8,
     run: &'a str,
     at: usize,
     end: usize,
+    /// Whether the run names a test; found out once.
+    test: &'r OnceCell<bool>,
 }
 
-impl<'a> Word<'a> {
+impl<'a> Word<'a, '_> {
     /// What of the word stands before a UUID that begins in it, and how long that is.
     fn uuid(&self) -> Option<(&'a str, usize)> {
         let bytes = self.run.as_bytes();
@@ -187,7 +197,7 @@ impl<'a> Word<'a> {
 
     fn mask(&self, words: &mut Context<'a>, out: &Output) -> Option<&'static str> {
         let bytes = self.text.as_bytes();
-        if self.is_suffix(out) {
+        if self.is_suffix(out) || self.is_called_id(words) {
             return Some("<n>");
         }
         if self.has & DIGIT == 0 {
@@ -227,7 +237,7 @@ impl<'a> Word<'a> {
         self.at == 0
             && self.text != "_"
             && behind.is_some_and(|b| b[0] == b'.' && b[1].is_ascii_lowercase())
-            && !matches!(self.text, "fs" | "os" | "db" | "io" | "__")
+            && !matches!(self.text, "fs" | "os" | "db" | "io" | "go" | "ci" | "__")
     }
 
     /// Seven digits of a hash at least, fewer behind a mark that introduces the identity of an object.
@@ -265,6 +275,13 @@ impl<'a> Word<'a> {
         self.at.checked_sub(1).map_or(b' ', |at| self.run.as_bytes()[at])
     }
 
+    /// `connection id "Grbuok4FZOEVr"`.
+    fn is_called_id(&self, words: &Context<'_>) -> bool {
+        let odd = (self.has & DIGIT != 0 && self.has & (LOWER | UPPER) != 0)
+            || (self.has & LOWER != 0 && self.has & UPPER != 0);
+        odd && self.at == 0 && self.text.len() >= 6 && words.previous.eq_ignore_ascii_case("id")
+    }
+
     /// `-7d9f8b6c5d-x2x9z`: what an orchestrator puts behind a name, without vowels so that no word comes out.
     fn is_suffix(&self, out: &Output) -> bool {
         let bytes = self.text.split('_').next().unwrap_or_default().as_bytes();
@@ -289,8 +306,15 @@ impl<'a> Word<'a> {
     /// In quotes, and as the name of a test, a word keeps its number.
     fn is_named(&self, words: &Context<'_>) -> bool {
         let quoted = words.quoted && self.at == 0;
-        let test = || self.run.contains("::") || contains_word(self.run, "test") || contains_word(self.run, "spec");
-        (quoted || test()) && !is_made(self.text) && !self.text.split('_').skip(1).any(is_id)
+        let test = || {
+            *self.test.get_or_init(|| {
+                ["::", "test", "Test", ".spec", "_spec", "spec/", "spec_"]
+                    .iter()
+                    .any(|part| self.run.contains(part))
+            })
+        };
+        let id = || self.text.split('_').skip(1).any(is_id);
+        !is_made(self.text) && (test() || (quoted && !id()))
     }
 }
 
@@ -321,7 +345,7 @@ fn segments(word: &str, out: &mut Output) {
         let letters = segment.trim_end_matches(|c: char| c.is_ascii_digit());
         let digits = segment.len() - letters.len();
         let small = letters.bytes().all(|b| b.is_ascii_lowercase());
-        let counted = (letters.len() >= 3 && small && !NUMBERED.contains(&letters)) || (small && digits >= 3) || made;
+        let counted = (small && (letters.len() >= 3 || digits >= 3) && !NUMBERED.contains(&letters)) || made;
         if n > 0 && is_id(segment) {
             out.push_number();
         } else if digits > 0 && (letters.is_empty() || counted) {
@@ -337,7 +361,7 @@ fn is_id(segment: &str) -> bool {
     let bytes = segment.as_bytes();
     let digits = bytes.iter().any(u8::is_ascii_digit);
     let hex = || digits && bytes.iter().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(b));
-    bytes.len() >= 7 && (random::is_random(bytes) || hex())
+    bytes.len() >= 7 && (hex() || random::is_random(bytes) || random::is_token(bytes))
 }
 
 fn is_uuid(bytes: &[u8]) -> bool {

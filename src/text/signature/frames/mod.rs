@@ -120,6 +120,7 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
     let bytes = line.as_bytes();
     let mut done = 0;
     let dots = bytes.iter().enumerate().filter(|(_, b)| **b == b'.').map(|(at, _)| at);
+    // A name alone is a file only where it begins the line, as compilers and test runners print it.
     for dot in dots.filter(|dot| may_be_source(&bytes[dot + 1..])) {
         if dot < done {
             continue;
@@ -128,7 +129,7 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
         let start = bytes[..dot].iter().rposition(outside).map_or(0, |at| at + 1);
         let end = bytes[dot..].iter().position(outside).map_or(line.len(), |at| dot + at);
         done = end;
-        let found = named_by(&line[start..end]);
+        let found = named_by(&line[start..end]).filter(|culprit| start == 0 || culprit.file.contains('/'));
         if found.is_some() {
             return found;
         }
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     fn own(line: &str) -> String {
-        match frame(line) {
+        match frame(line).map(|found| found.frame) {
             Some(Frame::Own(c)) => format!(
                 "{} {} {}",
                 c.file,
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_five_languages() {
+    fn frames_of_many_languages() {
         for (line, want) in [
             (
                 "  File \"/app/worker/feeds.py\", line 26, in pull",
@@ -183,7 +184,33 @@ mod tests {
             ("/src/gateway/auth/claims.go:44 (0x7f21)", "gateway/auth/claims.go 44 -"),
             (
                 "\tat com.acme.shop.Cart.total(Cart.java:31)",
-                "Cart.java 31 com.acme.shop.Cart.total",
+                "com/acme/shop/Cart.java 31 com.acme.shop.Cart.total",
+            ),
+            ("app/models/cart.rb:31:in `total'", "app/models/cart.rb 31 total"),
+            (
+                "from /srv/shop/app/models/cart.rb:31:in 'Cart#total'",
+                "app/models/cart.rb 31 -",
+            ),
+            ("#0 /var/www/html/src/Cart.php(31): Cart->total()", "src/Cart.php 31 -"),
+            (
+                "   at Shop.Cart.Total(Order order) in /src/Shop/Cart.cs:line 31",
+                "Shop/Cart.cs 31 Shop.Cart.Total",
+            ),
+            (
+                "    (shop 0.3.1) lib/shop/cart.ex:31: Shop.Cart.total/1",
+                "lib/shop/cart.ex 31 Shop.Cart.total",
+            ),
+            (
+                "#6  0x00007f2a in Cart::total (this=0x1) at /app/src/cart.cpp:31",
+                "src/cart.cpp 31 -",
+            ),
+            (
+                "PHP Warning:  Undefined array key \"sku\" in /var/www/html/src/Feed.php on line 31",
+                "src/Feed.php 31 -",
+            ),
+            (
+                "File \"/app/src/cart.js\", line 31, col 9, in total",
+                "src/cart.js 31 total",
             ),
         ] {
             assert_eq!(own(line), want, "{line}");
@@ -201,10 +228,24 @@ mod tests {
             "at java.base/java.lang.Thread.run(Thread.java:840)",
             "at /rustc/091b/library/core/src/panicking.rs:72:14",
             "at decodeURIComponent (<anonymous>)",
+            "#2 {main}",
+            "at org.springframework.web.servlet.FrameworkServlet.service(FrameworkServlet.java:885)",
+            "/usr/local/bundle/gems/activejob-8.0.1/lib/active_job/execution.rb:68:in 'perform'",
+            "    (stdlib 5.2) gen_server.erl:1131: :gen_server.loop/7",
+            "total@https://shop.example/assets/cart-1a2b3c.js:31:9",
+            "at D:\\work\\shop\\node_modules\\pg\\client.js:31:9",
         ] {
-            assert_eq!(frame(line), Some(Frame::Foreign), "{line}");
+            assert_eq!(frame(line).map(|found| found.frame), Some(Frame::Foreign), "{line}");
         }
         assert_eq!(frame("attempt to subtract with overflow"), None);
+        assert_eq!(frame("3 errors in bank (dcr 0x0157) corrected"), None);
+    }
+
+    #[test]
+    fn what_was_raised_stands_behind_its_place() {
+        let line = "app/cart.rb:31:in 'total': undefined method 'cents' for nil (NoMethodError)";
+        let found = frame(line).unwrap();
+        assert_eq!(found.message, Some("undefined method 'cents' for nil (NoMethodError)"));
     }
 
     #[test]
@@ -223,5 +264,7 @@ mod tests {
             Some("tests/test_vat.py")
         );
         assert_eq!(file("see https://a.invalid/x.js and node.js"), None);
+        assert_eq!(file("caller=orders.go:31 msg=x"), None);
+        assert_eq!(file("orders.go:31:2: undefined: x").as_deref(), Some("orders.go"));
     }
 }

@@ -8,7 +8,7 @@ pub(super) fn label(template: &str) -> Option<&'static str> {
     let mut words = words(template);
     let mut before = [""; 2];
     words.find_map(|word| {
-        let found = of(word, before);
+        let found = of(word, before).or_else(|| variable(word, before, template));
         before = [before[1], word];
         found
     })
@@ -36,6 +36,30 @@ fn of(word: &str, before: [&str; 2]) -> Option<&'static str> {
         (_, 0) => grpc(word),
         _ => None,
     }
+}
+
+/// `Missing STRIPE_KEY`, `STRIPE_KEY is required`: the name of an environment variable, and that it is wanted.
+fn variable(word: &str, before: [&str; 2], template: &str) -> Option<&'static str> {
+    let capitals = word
+        .bytes()
+        .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    if word.len() < 6 || !capitals || !word[1..word.len() - 1].contains('_') {
+        return None;
+    }
+    let missing = before[1].eq_ignore_ascii_case("missing") || before[1].eq_ignore_ascii_case("set");
+    let (_, behind) = template.split_once(word)?;
+    let behind = behind.trim_start_matches(['"', '\'', '`', ' ', ':']);
+    let wanted = [
+        "is required",
+        "required",
+        "is missing",
+        "is undefined",
+        "not found",
+        "was not found",
+        "must be",
+        "is empty",
+    ];
+    (missing || wanted.iter().any(|phrase| behind.starts_with(phrase))).then_some(CONFIG)
 }
 
 /// By the class of an SQL state, its first two characters.
@@ -126,6 +150,9 @@ mod tests {
             ("ERROR 1045 (28000): x", Some(AUTH)),
             ("exit code 137", Some(INFRASTRUCTURE)),
             ("exit code 2", None),
+            ("Error: Missing STRIPE_KEY", Some(CONFIG)),
+            ("'STRIPE_KEY' is required", Some(CONFIG)),
+            ("code: 'ERR_HTTP_HEADERS_SENT'", None),
             ("nothing", None),
         ] {
             assert_eq!(label(template), want, "{template}");

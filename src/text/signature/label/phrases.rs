@@ -8,16 +8,18 @@ pub(super) fn split(list: &str) -> impl Iterator<Item = &str> {
 /// Says that it will pass, whatever else is said.
 pub(super) const PASSING: &str = "temporary failure; try again later; please retry; eai_again; misconf redis; \
     is starting up; is shutting down; in recovery mode; loading the dataset; gone away; temporarily unavailable; \
-    currently unavailable; retry your request; lost communication; received a shutdown signal; server misbehaving";
+    currently unavailable; retry your request; rate limit; ratelimit; rate_limit; \
+    rate exceeded; throttl; too many requests; toomanyrequests; lost communication; received a shutdown signal; server misbehaving";
 
 /// Nothing to mend: the other side went away, scanners, stale pages after a release, announcements, users' own mistakes.
 pub(super) const NOISE: &str = "responseaborted; premature_close; premature close; closed early; client disconnected; \
     client has disconnected; client closed; closed by client; clientabort; prematurely closed; request aborted; \
     request was aborted; error: aborted; aborterror; user aborted; write epipe; broken pipe; context canceled; \
-    context cancelled; operation was canceled; err_aborted; abort handler; superseded; higher priority waiting; \
+    context cancelled; operation was canceled; err_aborted; abort handler; superseded; higher priority waiting; has been canceled; \
+    could not receive data from client; eof on client connection; \
     wp-login; wp-admin; wp-includes; wp-content; xmlrpc.php; /.env; /.git/; phpmyadmin; cgi-bin; no route matches; \
     routingerror; failed to decode param; decode_failed; page mismatch; disallowedhost; invalid http_host; \
-    bad request version; tls handshake error; sent to https port; chunkloaderror; loading chunk; loading css chunk; \
+    bad request version; invalid http request; tls handshake error; sent to https port; chunkloaderror; loading chunk; loading css chunk; \
     failed to find server action; dynamically imported module; module script failed; unable to preload css; \
     next_redirect; next_not_found; next_http_error_fallback; stripecarderror; card_declined; card was declined; \
     card has insufficient; card has expired; expired_card; incorrect_cvc; deprecationwarning; deprecated feature; \
@@ -37,7 +39,7 @@ pub(super) const CONFIG: &str = "environment variable; missing env; env var; is 
     secret_key_base; missing required; required and not supplied; please define a; please set; improperlyconfigured; \
     configuration error; invalid configuration; misconfigur; unknown directive; unsupported argument; unknown flag; \
     unrecognized arguments; connectionstring; failed to configure; failed to load config; \
-    could not load config; specifications of the schema; invalid workflow; unable to resolve action; no pg_hba; \
+    could not load config; specifications of the schema; invalid workflow; .github/workflows/; unable to resolve action; no pg_hba; \
     enotfound; no such host; name or service not known; nodename nor servname; could not translate host name; \
     could not resolve host; unknownhost; failed to lookup address; eaddrinuse; address already in use; \
     port is already allocated; listen eacces; bind: permission denied; role \"; fatal: database \"; unknown database; \
@@ -49,7 +51,8 @@ pub(super) const CONFIG: &str = "environment variable; missing env; env var; is 
     not in sync; engine \"; requires node; requires python; requires rustc; requires a different python; \
     no matching version; etarget; code e404; no matching distribution; version that satisfies; resolutionimpossible; \
     no matching package named; failed to select a version; checksum mismatch; missing go.sum; go.mod requires; \
-    updates to go.mod; could not determine how to build; no start command; could not find a production build; \
+    updates to go.mod; could not determine how to build; unable to generate a build plan; manifest unknown; manifest for; \
+    docker.io/; pull access denied; repository does not exist; no start command; could not find a production build; \
     dockerfile; failed to calculate checksum; failed to solve: failed to read; executable; command not found; \
     exec format error; unknown project; project not found; no test files found; no tests found; maximum size limit; \
     invalid runtime; invalid vercel.json; jest encountered an unexpected token; nosuchbucket; bucket does not exist; \
@@ -71,7 +74,8 @@ pub(super) const AUTH: &str = "authentication failed; authenticationerror; authe
     permissiondenied; does not have permission; have access to; access denied; accessdenied; access_denied; \
     access is denied; requested access to the resource; not authorized; resource not accessible; eacces; eperm; \
     wrongpass; noauth; noperm; e401; e403; eneedauth; could not read username; could not read password; publickey; \
-    requires authentication; authentication required; certificate signed by unknown authority";
+    requires authentication; authentication required; certificate signed by unknown authority; \
+    access key; secret key; not a valid key; invalid authentication; bad token";
 
 /// An error of the network is none of the code that met it.
 pub(super) const NETWORK: &str = "econnrefused; econnreset; econnaborted; etimedout; ehostunreach; enetunreach; \
@@ -82,13 +86,15 @@ pub(super) const NETWORK: &str = "econnrefused; econnreset; econnaborted; etimed
     remoteprotocolerror; incomplete read; connection not available; connection is not available; pool timed out; \
     queuepool limit; from the connection pool; closed the connection; connection terminated; terminating connection; \
     connection has been closed; connection closed; lost connection; could not connect; can't reach database; \
-    rate limit; ratelimit; rate_limit; rate exceeded; throttl; too many requests; toomanyrequests; quota exceeded; \
+    quota exceeded; \
     no space left; enospc; out of memory; outofmemory; oomkilled; oom command; heap limit; allowed memory size; \
     cannot allocate memory; enomem; sigkill; too many open files; emfile; too many clients; too many connections; \
     remaining connection slots; max number of clients; insufficient memory; insufficient cpu; disk usage exceeded; \
     disk quota; bad gateway; service unavailable; gateway timeout; gateway time-out; overloaded; hosted runner; \
     readtimeout; read timed out; readonly you; read only replica; backendgone; worker timeout; execution timeout; \
-    statement timeout; lock timeout; deadline exceeded; deadlock detected; deadlock found";
+    statement timeout; lock timeout; deadline exceeded; deadlock detected; deadlock found; max retries; \
+    maximum retries; retries exceeded; retries exhausted; retry limit; volume is full; disk is full; disk full; lags behind; \
+    not in sync with; sigterm; evicted";
 
 /// The code, the schema, a migration or a test.
 pub(super) const BUG: &str = "all goroutines are asleep; typeerror; referenceerror; rangeerror; nameerror; keyerror; \
@@ -109,14 +115,15 @@ pub(super) const BUG: &str = "all goroutines are asleep; typeerror; referenceerr
     rules-of-hooks; headers after they are sent; write after end; unhandledpromiserejection; invariant";
 
 /// Too much of something, or something beside the code, where no error of the code was named.
-pub(super) const CAPACITY: &str = "timed out; timeout; time-out; unavailable; overload; evicted; oom; \
+pub(super) const CAPACITY: &str = "timed out; timeout; time-out; unavailable; overload; oom; \
     shutting down; readonly; read-only; insufficient; exhausted; quota; limit exceeded; exceeded your; certificate; \
     deadlock; storage; header not found; internal error; internal server error; stack overflow; overflowed its stack; \
     network; server has closed; unreachable; disconnected; upstream";
 
 pub(super) const NOISE_HINTS: &str = "warning:; warning in; [warn; reserve cache; cache service; deprecat";
 
-pub(super) const AUTH_HINTS: &str = "credential; permission denied; password; api key; access token; authoriz; \
+pub(super) const AUTH_HINTS: &str = "credential; permission denied; password; api key; access token; security token; not allowed to; missing access; denied:; \
+    token is invalid; blocked by; authoriz; \
     authenticat; oauth";
 
 pub(super) const CONFIG_HINTS: &str = "configuration; config; unknown option; invalid option; unsupported; \
