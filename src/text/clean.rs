@@ -41,7 +41,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
 }
 
 fn is_plain(b: u8) -> bool {
-    (b.wrapping_sub(b' ') < 95) | (b == b'\n') | (b == b'\t')
+    matches!(b, b' '..=b'~' | b'\n' | b'\t')
 }
 
 fn needs_work(c: char) -> bool {

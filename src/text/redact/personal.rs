@@ -146,8 +146,8 @@ fn address(text: &str, start: usize, end: usize, after: u8) -> Option<Hit> {
     if joined {
         return None;
     }
-    let marks = |mark: u8| text.as_bytes()[start..end].iter().filter(|b| **b == mark).count();
-    if marks(b'.') < 3 && marks(b':') < 2 {
+    let marks = |mark: char| text.get(start..end).map_or(0, |token| token.matches(mark).count());
+    if marks('.') < 3 && marks(':') < 2 {
         return None;
     }
     let token = text.get(start..end)?.trim_end_matches(['.', ':']);

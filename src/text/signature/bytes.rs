@@ -15,9 +15,9 @@ pub(super) const FOREIGN: u8 = 64;
 
 const KINDS: [u8; 256] = {
     let mut kinds = [JOINT; 256];
-    let mut b = 0;
-    while b < 256 {
-        kinds[b] = match b as u8 {
+    let mut b = 0_u8;
+    loop {
+        kinds[b as usize] = match b {
             b'a'..=b'z' => LOWER,
             b'A'..=b'Z' => UPPER,
             b'0'..=b'9' => DIGIT,
@@ -29,9 +29,11 @@ const KINDS: [u8; 256] = {
             0x80.. => FOREIGN,
             _ => JOINT,
         };
+        if b == u8::MAX {
+            break kinds;
+        }
         b += 1;
     }
-    kinds
 };
 
 pub(super) fn kind(b: u8) -> u8 {

@@ -235,7 +235,8 @@ fn level(line: &str) -> Option<usize> {
     let open = usize::from(line.starts_with('['));
     let length = count(line, open, |b| b.is_ascii_alphabetic());
     let word = &line[open..open + length];
-    if !LEVELS.contains(&word) && !(open == 1 && BRACKETED_LEVELS.contains(&word)) {
+    let known = LEVELS.contains(&word) || (open == 1 && BRACKETED_LEVELS.contains(&word));
+    if !known {
         return None;
     }
     let mut at = open + length;

@@ -163,7 +163,7 @@ fn is_location(run: &str, shape: &Shape) -> bool {
     let is_part = |part: &str| {
         let number = part.trim_start_matches(|c: char| c.is_ascii_uppercase());
         part.len() - number.len() <= 3
-            && part.len() > 0
+            && !part.is_empty()
             && number.len() <= 4
             && number.bytes().all(|b| b.is_ascii_digit())
     };

@@ -108,19 +108,16 @@ pub(super) fn parts<'a>(run: &'a str, words: &mut Context<'a>, out: &mut Output)
             end,
             test: &test,
         };
-        at = match word.uuid() {
-            Some((prefix, length)) => {
-                out.push_str(prefix);
-                out.mask("<uuid>");
-                words.forget();
-                at + prefix.len() + length
-            }
-            None => {
-                word.push(words, out);
-                words.push(word.text);
-                end
-            }
-        };
+        if let Some((prefix, length)) = word.uuid() {
+            out.push_str(prefix);
+            out.mask("<uuid>");
+            words.forget();
+            at += prefix.len() + length;
+        } else {
+            word.push(words, out);
+            words.push(word.text);
+            at = end;
+        }
     }
 }
 
@@ -189,7 +186,7 @@ impl<'a> Word<'a, '_> {
             Some("<n>") => out.push_number(),
             Some(mask) => out.mask(mask),
             None if self.has & (DIGIT | UNDERSCORE) == 0 || self.has == DIGIT || self.is_named(words) => {
-                out.push_str(self.text)
+                out.push_str(self.text);
             }
             None => segments(self.text, out),
         }

@@ -31,8 +31,8 @@ pub(super) fn frame(line: &str) -> Option<Found<'_>> {
     let alone = |frame| Found { frame, message: None };
     let found = match *line.as_bytes().first()? {
         b'F' => stacks::file(line),
-        b'a' => stacks::at(line),
-        0xe2 => stacks::at(line),
+        // The second begins the mark of a test runner.
+        b'a' | 0xe2 => stacks::at(line),
         b'(' => stacks::erlang(line),
         b'#' | b'0'..=b'9' => stacks::numbered(line),
         _ => None,

@@ -136,7 +136,10 @@ pub(super) fn go(line: &str) -> Option<Frame> {
     }
     let bare = line.split(" +0x").next()?.split(" (0x").next()?;
     let (path, number) = location(bare)?;
-    let alone = number.is_some() && path.ends_with(".go") && path.starts_with('/') && !line.contains(' ');
+    let alone = number.is_some()
+        && path.rsplit_once('.').is_some_and(|(_, ending)| ending == "go")
+        && path.starts_with('/')
+        && !line.contains(' ');
     (alone || bare.len() < line.len()).then(|| place(path, number, None))
 }
 
@@ -216,12 +219,11 @@ pub(super) fn browser(line: &str) -> Option<Frame> {
 pub(super) fn thrown_in(message: &str) -> Option<Frame> {
     let (_, at) = message.rsplit_once(" in /")?;
     let at = &message[message.len() - at.len() - 1..];
-    let (path, number) = match at.split_once(" on line ") {
-        Some((path, number)) => (path, number.trim().parse().ok()?),
-        None => {
-            let (path, number) = location(at)?;
-            (path, number?)
-        }
+    let (path, number) = if let Some((path, number)) = at.split_once(" on line ") {
+        (path, number.trim().parse().ok())
+    } else {
+        location(at)?
     };
-    path.ends_with(".php").then(|| place(path, Some(number), None))
+    let (_, ending) = path.rsplit_once('.')?;
+    (ending == "php" && number.is_some()).then(|| place(path, number, None))
 }
