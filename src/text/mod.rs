@@ -14,6 +14,8 @@ pub mod redact;
 pub mod signature;
 pub mod strict_json;
 pub mod untrusted;
+#[cfg(test)]
+mod variants_tests;
 
 pub use clean::clean;
 pub use redact::Redactor;
