@@ -317,9 +317,14 @@ pub struct OurRevert {
     pub note: bool,
     /// The revert commit and what makes it safe to merge; none when it conflicts.
     pub head: Option<Sha>,
+    /// Heads that it had on earlier bases, oldest first.
+    pub earlier: Vec<Sha>,
     pub base: Option<Sha>,
     pub tree: Option<Sha>,
     pub restores: Restores,
+    /// The default branch holds nothing of the merge any more: a person took it back.
+    pub gone: bool,
+    /// When this head was pushed.
     pub pushed: Option<DateTime<Utc>>,
     pub pull: Option<PullNumber>,
     pub merged: Option<Sha>,

@@ -116,6 +116,10 @@ pub enum Action {
     OpenRevert {
         head: Sha,
     },
+    /// The revert's PR says what holds of this head.
+    RevertBody {
+        head: Sha,
+    },
     MergeRevert(MergeProof),
     /// The repo goes back to drafts.
     DropAutonomy {

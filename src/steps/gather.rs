@@ -58,6 +58,18 @@ impl Rows {
         row.map(|row| row.verdict.clone()).unwrap_or_default()
     }
 
+    /// All of a kind, oldest first.
+    fn values<T: DeserializeOwned>(&self, kind: &str) -> Result<Vec<T>> {
+        self.evidence
+            .iter()
+            .filter(|row| row.kind == kind)
+            .map(|row| {
+                serde_json::from_value(row.detail.clone())
+                    .with_context(|| format!("{kind} evidence does not read back"))
+            })
+            .collect()
+    }
+
     fn count(&self, kind: &str, head: Option<&Sha>) -> u32 {
         u32::try_from(self.of(kind, head).count()).unwrap_or(u32::MAX)
     }
@@ -355,28 +367,36 @@ pub(super) struct Revert {
     pub(super) base: Sha,
     pub(super) tree: Option<Sha>,
     pub(super) restores: Restores,
+    /// Nothing of the merge is left on that base.
+    #[serde(default)]
+    pub(super) gone: bool,
 }
 
 fn our_revert(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Option<OurRevert>> {
     let Some(note) = effects.get(&keys::note(id)).filter(|row| row.is_done()) else {
         return Ok(None);
     };
-    let made: Option<Revert> = rows.value(kind::REVERT, None)?;
+    let mut made: Vec<Revert> = rows.values(kind::REVERT)?;
+    let last = made.pop();
     let done = |prefix: &str| {
         effects
             .values()
             .find(|row| row.is_done() && row.key.starts_with(&format!("{prefix}:{id}")))
     };
+    let head = last.as_ref().and_then(|m| m.head.clone());
+    let pushed = head.as_ref().and_then(|head| effects.get(&keys::push_revert(id, head)));
     Ok(Some(OurRevert {
         why: text_of(note, "why").unwrap_or_default(),
         note: true,
-        head: made.as_ref().and_then(|m| m.head.clone()),
-        base: made.as_ref().map(|m| m.base.clone()),
-        tree: made.as_ref().and_then(|m| m.tree.clone()),
-        restores: made.as_ref().map_or(Restores::No, |m| m.restores),
-        pushed: done("push_revert").map(|row| row.intended_at),
+        earlier: made.into_iter().filter_map(|m| m.head).collect(),
+        base: last.as_ref().map(|m| m.base.clone()),
+        tree: last.as_ref().and_then(|m| m.tree.clone()),
+        restores: last.as_ref().map_or(Restores::No, |m| m.restores),
+        gone: last.is_some_and(|m| m.gone),
+        pushed: pushed.filter(|row| row.is_done()).map(|row| row.intended_at),
         pull: done("revert_pr").and_then(|row| Some(PullNumber(row.result.as_ref()?.get("number")?.as_u64()?))),
         merged: done("merge_revert").and_then(|row| sha_of(row, "sha")),
+        head,
     }))
 }
 

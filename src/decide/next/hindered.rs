@@ -99,6 +99,7 @@ pub const fn name(action: &Action) -> &'static str {
         Action::MakeRevert { .. } => "make_revert",
         Action::PushRevert { .. } => "push_revert",
         Action::OpenRevert { .. } => "open_revert",
+        Action::RevertBody { .. } => "revert_body",
         Action::MergeRevert(_) => "merge_revert",
         Action::DropAutonomy { .. } => "drop_autonomy",
         Action::Comment { .. } => "comment",
