@@ -60,6 +60,8 @@ pub struct Facts {
     pub spent_usd: Spend,
     /// Fixes of this failure class in this repo: merged, and taken back.
     pub record: ClassRecord,
+    /// The release that serves is a merge of ours.
+    pub ours_serves: bool,
     /// Open PRs of ours in this repo, this incident's own not counted.
     pub other_open_pulls: u32,
     /// Agent attempts made in this process, over all incidents.

@@ -479,6 +479,6 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     assert!(blind.facts.merge.is_none());
     let mut health = Fake::bug(&[]);
     health.facts.triage.as_mut().unwrap().failure_type = FailureType::Health;
-    health.facts.record.merged = 1;
+    health.facts.ours_serves = true;
     assert_eq!(health.rest(), Rest::Done(IncidentOutcome::Escalated));
 }

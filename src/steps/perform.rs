@@ -42,6 +42,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::MergeRevert(proof) => take_back::merge(ctx, claim, facts, proof).await,
         Action::DropAutonomy { why } => take_back::drop_autonomy(ctx, claim, facts, why),
         Action::Settle { key, sha, head } => effect::settle(ctx, claim, key, sha.as_ref(), head.as_ref()),
+        Action::GiveUp { key } => effect::give_up(ctx, claim, key),
         Action::Tell { status, why } => tell::tell(ctx, claim, facts, seen, *status, why).await,
     }
 }

@@ -105,6 +105,7 @@ pub const fn name(action: &Action) -> &'static str {
         Action::Comment { .. } => "comment",
         Action::ClosePull { .. } => "close_pull",
         Action::Settle { .. } => "settle",
+        Action::GiveUp { .. } => "give_up",
         Action::Tell { .. } => "tell",
     }
 }

@@ -332,6 +332,7 @@ impl Fake {
                 self.facts.done.insert(keys::close_pull(&id));
                 self.pull.as_mut().unwrap().state = PullState::Closed;
             }
+            Action::GiveUp { key } => drop(self.facts.begun.remove(key)),
             Action::Settle { .. } => panic!("nothing is begun and not recorded here"),
             Action::Tell { status, .. } => {
                 assert!(self.facts.told.insert(*status), "{status:?} is told twice");

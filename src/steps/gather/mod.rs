@@ -50,14 +50,16 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     };
     let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
     let attempts = attempts(&store, id, &rows)?;
+    let triage = rows.rows.value::<Triage>(kind::TRIAGE, None)?;
+    let record = record(&store, incident, triage.as_ref())?;
     Ok(Facts {
         incident: incident.clone(),
-        cause: cause(&row, release),
-        triage: rows.rows.value::<Triage>(kind::TRIAGE, None)?,
+        cause: cause(&row, release.clone()),
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
         attempts,
+        triage,
         pushed: pushed(&effects, id),
         pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
@@ -68,7 +70,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         done: done(&effects, &rows.rows, id),
         begun: effects
             .values()
-            .filter(|row| row.outcome.is_none())
+            .filter(|row| row.outcome.is_none() && !row.waits())
             .map(|row| row.key.clone())
             .collect(),
         refused: refused(&effects),
@@ -77,7 +79,11 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         paused,
         frozen: store.flag("freeze")?,
         spent_usd: spend(spent),
-        record: record(&store, incident)?,
+        record,
+        ours_serves: match &release {
+            Some(release) => store.merged_by_us(&incident.repo)?.contains(release),
+            None => false,
+        },
         other_open_pulls: other_open_pulls(&store, incident)?,
         attempts_this_run: ctx.attempts_made.get(),
         source_ok_at: source_ok(&sources, &row),
@@ -137,14 +143,13 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
         .map(|attempt| {
             let head = attempt.head.clone();
             let rows = &rows.rows;
-            let of = |kind: &str| head.as_ref().map_or(0, |head| rows.count(kind, Some(head)));
             Ok(AttemptFacts {
                 tree: by_head(rows, kind::TREE, head.as_ref())?,
                 sandbox: head
                     .as_ref()
                     .map(|head| rows.word(kind::TREE, head))
                     .unwrap_or_default(),
-                rebases: of(kind::REBASED),
+                rebases: by_head::<Rebased>(rows, kind::REBASED, head.as_ref())?.map_or(0, |r| r.times),
                 guards: by_head(rows, kind::GUARDS, head.as_ref())?,
                 proof: by_head(rows, kind::PROOF, head.as_ref())?,
                 audit: by_head(rows, kind::AUDIT, head.as_ref())?,
@@ -161,6 +166,15 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
         .collect()
 }
 
+/// A replay onto a moved base, as stored with the head that it made.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(super) struct Rebased {
+    pub(super) from: Sha,
+    pub(super) onto: Sha,
+    /// The how manieth of this attempt. A process that dies before the attempt names the new head stores it twice.
+    pub(super) times: u32,
+}
+
 fn by_head<T: DeserializeOwned>(rows: &Rows, kind: &str, head: Option<&Sha>) -> Result<Option<T>> {
     match head {
         Some(head) => rows.value(kind, Some(head)),
@@ -169,16 +183,25 @@ fn by_head<T: DeserializeOwned>(rows: &Rows, kind: &str, head: Option<&Sha>) -> 
 }
 
 /// How earlier fixes of this class in this repo ended.
-fn record(store: &Store, incident: &Incident) -> Result<ClassRecord> {
+fn record(store: &Store, incident: &Incident, triage: Option<&Triage>) -> Result<ClassRecord> {
     let mut record = ClassRecord::default();
-    for other in store.recent_incidents(500)? {
-        if other.repo != incident.repo || other.id == incident.id {
+    let Some(class) = triage.map(|t| t.failure_type) else {
+        return Ok(record);
+    };
+    for ended in store.ended(&incident.repo)? {
+        let same = ended.triage.and_then(|t| serde_json::from_value::<Triage>(t).ok());
+        if ended.id == incident.id || same.is_none_or(|t| t.failure_type != class) {
             continue;
         }
-        match other.outcome {
-            Some(IncidentOutcome::Resolved) if other.id != incident.id => record.merged += 1,
-            Some(IncidentOutcome::TakenBack) => record.taken_back += 1,
-            Some(_) | None => {}
+        match ended.outcome {
+            IncidentOutcome::Resolved => record.merged += 1,
+            IncidentOutcome::TakenBack => record.taken_back += 1,
+            IncidentOutcome::Unconfirmed
+            | IncidentOutcome::Declined
+            | IncidentOutcome::Gone
+            | IncidentOutcome::Noise
+            | IncidentOutcome::Ignored
+            | IncidentOutcome::Escalated => {}
         }
     }
     Ok(record)
@@ -218,3 +241,6 @@ fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>>
         .filter_map(|s| s.last_ok_at)
         .min()
 }
+
+#[cfg(test)]
+mod tests;
