@@ -60,6 +60,8 @@ pub struct Facts {
     pub spent_usd: Spend,
     /// Fixes of this failure class in this repo: merged, and taken back.
     pub record: ClassRecord,
+    /// The release that serves is a merge of ours.
+    pub ours_serves: bool,
     /// Open PRs of ours in this repo, this incident's own not counted.
     pub other_open_pulls: u32,
     /// Agent attempts made in this process, over all incidents.
@@ -317,9 +319,14 @@ pub struct OurRevert {
     pub note: bool,
     /// The revert commit and what makes it safe to merge; none when it conflicts.
     pub head: Option<Sha>,
+    /// Heads that it had on earlier bases, oldest first.
+    pub earlier: Vec<Sha>,
     pub base: Option<Sha>,
     pub tree: Option<Sha>,
     pub restores: Restores,
+    /// The default branch holds nothing of the merge any more: a person took it back.
+    pub gone: bool,
+    /// When this head was pushed.
     pub pushed: Option<DateTime<Utc>>,
     pub pull: Option<PullNumber>,
     pub merged: Option<Sha>,

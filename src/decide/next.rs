@@ -23,6 +23,7 @@ use crate::model::{
     pull::StopSigns,
 };
 use after::{merged, take_back};
+pub(super) use before::head_is_ours;
 use before::{judge, person_moved, publish, repair, told, untriaged};
 pub use hindered::{key as hindered_key, name};
 use pull::pull;
@@ -116,6 +117,10 @@ pub enum Action {
     OpenRevert {
         head: Sha,
     },
+    /// The revert's PR says what holds of this head.
+    RevertBody {
+        head: Sha,
+    },
     MergeRevert(MergeProof),
     /// The repo goes back to drafts.
     DropAutonomy {
@@ -133,6 +138,10 @@ pub enum Action {
         key: String,
         sha: Option<Sha>,
         head: Option<Sha>,
+    },
+    /// An effect that was begun is not wanted any more, whatever became of it.
+    GiveUp {
+        key: String,
     },
     Tell {
         status: Status,
@@ -287,7 +296,8 @@ fn tell_then(facts: &Facts, status: Status, why: &str, then: impl FnOnce() -> Ne
 
 /// The one next step of an incident.
 pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    hindered::gate(facts, wanted(facts, seen, policy, now), now)
+    let next = hindered::gate(facts, wanted(facts, seen, policy, now), now);
+    settle::leave(facts, seen, next)
 }
 
 /// What the stage asks for, whether or not the outside lets it through.

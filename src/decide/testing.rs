@@ -93,6 +93,7 @@ pub(super) fn facts_with_pull() -> Facts {
         frozen: None,
         spent_usd: Spend::default(),
         record: ClassRecord::default(),
+        ours_serves: false,
         other_open_pulls: 0,
         attempts_this_run: 0,
         source_ok_at: None,

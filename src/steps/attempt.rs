@@ -151,8 +151,13 @@ pub(super) async fn parents(facts: &Facts, mirror: &Mirror, base: &Sha) -> Resul
     let Some(pushed) = &facts.pushed else {
         return Ok(vec![base.clone()]);
     };
-    let mut parents = vec![pushed.head.clone()];
-    if !mirror.is_ancestor(base, &pushed.head).await? {
+    on_top(mirror, &pushed.head, base).await
+}
+
+/// What was pushed, and the base where it is not in that yet.
+pub(super) async fn on_top(mirror: &Mirror, pushed: &Sha, base: &Sha) -> Result<Vec<Sha>> {
+    let mut parents = vec![pushed.clone()];
+    if !mirror.is_ancestor(base, pushed).await? {
         parents.push(base.clone());
     }
     Ok(parents)

@@ -241,6 +241,14 @@ pub(super) fn settle(ctx: &Ctx, claim: &Claim, key: &str, sha: Option<&Sha>, hea
     record(ctx, claim, key, found).map(drop)
 }
 
+/// Records that nobody waits for the outcome of a begun effect any more. Sends nothing.
+pub(super) fn give_up(ctx: &Ctx, claim: &Claim, key: &str) -> Result<()> {
+    tracing::info!(incident.id = %claim.incident, key, "given up");
+    ctx.store()
+        .effect_refused(claim, key, "not wanted any more, its outcome is not known", ctx.now())?;
+    Ok(())
+}
+
 fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> {
     ctx.store().effect_done(claim, key, &result, ctx.now())?;
     ctx.crash.at(key, Phase::AfterRecord);

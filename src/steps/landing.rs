@@ -8,7 +8,7 @@ use super::{
     Ctx, attempt,
     effect::{Acted, EffectKind, effect},
     evidence::kind,
-    gather::Adopted,
+    gather::{Adopted, Rebased},
     hands::github_name,
     hindered, judge,
 };
@@ -60,16 +60,12 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
     if Some(&patch_id) != attempt.patch_id.as_ref() {
         return fail(ctx, claim, facts, attempt, "is another patch on the moved base");
     }
-    let count = old.rebases + 1;
-    for _ in 0..count {
-        ctx.record(
-            claim,
-            Some(&new_head),
-            kind::REBASED,
-            "clean",
-            &json!({ "from": head, "onto": onto }),
-        )?;
-    }
+    let rebased = Rebased {
+        from: head.clone(),
+        onto: onto.clone(),
+        times: old.rebases + 1,
+    };
+    ctx.record(claim, Some(&new_head), kind::REBASED, "clean", &rebased)?;
     // The same agent's work, held as it was.
     ctx.record(claim, Some(&new_head), kind::TREE, &old.sandbox, &tree)?;
     if let Some(audit) = &old.audit {

@@ -186,10 +186,20 @@ fn our_pull(facts: &Facts) -> Result<PullNumber> {
 /// The body says what holds now. Setting it twice changes nothing.
 pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n: u32, slot: &str) -> Result<()> {
     let page = page(ctx, facts, seen, n)?;
+    set_page(ctx, claim, facts, our_pull(facts)?, &page, slot).await
+}
+
+pub(super) async fn set_page(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    number: PullNumber,
+    page: &Page,
+    slot: &str,
+) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let name = github_name(repo)?;
     let github = ctx.github();
-    let number = our_pull(facts)?;
     let key = keys::body(facts.id(), slot);
     let find = async || -> Result<Option<Value>> {
         let pull = github.pull(name, number).await?;

@@ -4,9 +4,11 @@
 mod audit;
 mod causes;
 mod effects;
+mod evidence;
 mod incidents;
 mod ledger;
 pub mod locks;
+mod record;
 mod restore;
 mod schema;
 pub mod snapshots;
@@ -20,9 +22,11 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 pub use audit::{AuditRow, Verified};
 pub use causes::{Sighting, SignatureRow};
 pub use effects::{EffectRow, Intent};
-pub use incidents::{DecisionRow, EvidenceRow, NewIncident};
+pub use evidence::{DecisionRow, EvidenceRow};
+pub use incidents::NewIncident;
 pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
+pub use record::Ended;
 pub use restore::Restored;
 pub use spend::Spent;
 
@@ -300,5 +304,7 @@ fn parse_id<T: std::str::FromStr<Err = crate::model::ids::InvalidId>>(text: &str
         .map_err(|error: crate::model::ids::InvalidId| row_error("id", &error.to_string()))
 }
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

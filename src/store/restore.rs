@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, causes, effects,
-    from_json, incidents, parse_time, to_json,
+    evidence, from_json, incidents, parse_time, to_json,
 };
 use crate::model::incident::Attempt;
 
@@ -116,7 +116,7 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
                 "evidence",
                 &body.get("evidence").cloned().unwrap_or_default().to_string(),
             )?;
-            incidents::insert_evidence(tx, text(body, "incident"), &evidence)?;
+            evidence::insert_evidence(tx, text(body, "incident"), &evidence)?;
         }
         "intent" | "letter" | "effect" => effect(tx, row, restored)?,
         "pull-forgotten" => effects::forget_pull(tx, text(body, "incident"), &row.at)?,

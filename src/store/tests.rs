@@ -1,99 +1,10 @@
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
-
-use super::{locks::Tried, *};
-use crate::model::{
-    IncidentId, Signature, Slot,
-    incident::IncidentOutcome,
-    signal::{Severity, SignalKind},
+use super::{
+    testing::{at, lock, open_one, store},
+    *,
 };
-
-pub(super) fn at(minutes: i64) -> DateTime<Utc> {
-    DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z")
-        .unwrap()
-        .with_timezone(&Utc)
-        + TimeDelta::minutes(minutes)
-}
-
-pub(super) fn store() -> (tempfile::TempDir, Store) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    (dir, store)
-}
-
-fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
-    SignatureRow {
-        sig: sig.clone(),
-        text_sig: None,
-        repo: Slot::parse("api").unwrap(),
-        target: "api".to_owned(),
-        source: "exceptions".to_owned(),
-        template: "ZeroDivisionError".to_owned(),
-        label: "bug".to_owned(),
-        kind: SignalKind::Exception,
-        severity: Severity::Error,
-        title: "ZeroDivisionError".to_owned(),
-        culprit: None,
-        samples: vec![],
-        first_seen: at(0),
-        last_seen: at(1),
-        count,
-        releases: vec![],
-        inventory: false,
-        bad_ticks: 1,
-        ignored_until: None,
-        ignored_why: None,
-    }
-}
-
-fn lock(store: &Store) -> TickLock {
-    match TickLock::try_take(store.dir(), "test").unwrap() {
-        Tried::Held(lock) => lock,
-        Tried::Busy(by) => panic!("held by {by}"),
-    }
-}
-
-fn open_one(store: &mut Store) -> IncidentId {
-    let sig = Signature::parse("7f3a91c07f3a91c0").unwrap();
-    let id = IncidentId::new(&sig, 1);
-    let lock = lock(store);
-    let tick = store.next_tick(at(0)).unwrap();
-    store
-        .end_tick(
-            &lock,
-            &TickEnd {
-                id: &tick,
-                started_at: at(0),
-                ended_at: at(0),
-                deep: false,
-                gate: "wake",
-                snapshot_digest: "",
-                config_digest: "",
-                sources: &[],
-                seen: &[(
-                    signature_row(&sig, 14),
-                    Sighting {
-                        from: at(0),
-                        at: at(1),
-                        count: 14,
-                        release: None,
-                    },
-                )],
-                opened: &[NewIncident {
-                    id: id.clone(),
-                    repo: Slot::parse("api").unwrap(),
-                    signature: sig,
-                    why: "new".to_owned(),
-                }],
-                joined: &[],
-                owed: &[],
-                http_cache: &BTreeMap::new(),
-            },
-        )
-        .unwrap();
-    id
-}
+use crate::model::incident::IncidentOutcome;
 
 #[test]
 fn a_tick_is_one_transaction_that_reads_back() {

@@ -33,8 +33,8 @@ pub fn merge(incident: &IncidentId, head: &Sha) -> String {
 pub fn note(incident: &IncidentId) -> String {
     format!("note:{incident}")
 }
-pub fn push_revert(incident: &IncidentId) -> String {
-    format!("push_revert:{incident}")
+pub fn push_revert(incident: &IncidentId, head: &Sha) -> String {
+    format!("push_revert:{incident}:{}", head.short())
 }
 pub fn revert_pull(incident: &IncidentId, merge: &Sha) -> String {
     format!("revert_pr:{incident}:{merge}")

@@ -12,7 +12,7 @@ use crate::{
     model::{
         Mode,
         incident::{FailureType, IncidentOutcome, TriageVerdict},
-        pull::PullState,
+        pull::{Pull, PullState},
     },
 };
 
@@ -43,12 +43,9 @@ pub(super) fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Op
             )
         }),
         PullState::Open => {
-            let ours = facts.pushed.as_ref().map(|p| &p.head);
-            // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
-            let kept = facts.current().and_then(AttemptFacts::head);
-            if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
+            if shows_our_head(facts, pull) {
                 None
-            } else if facts.pushed_before.contains(&pull.head_sha) {
+            } else if head_is_ours(facts, pull) {
                 Some(next_tick(now, "the forge still shows an earlier head of ours"))
             } else {
                 Some(tell_then(
@@ -64,6 +61,18 @@ pub(super) fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Op
             }
         }
     }
+}
+
+fn shows_our_head(facts: &Facts, pull: &Pull) -> bool {
+    let ours = facts.pushed.as_ref().map(|p| &p.head);
+    // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
+    let kept = facts.current().and_then(AttemptFacts::head);
+    ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha)
+}
+
+/// The head that the pull request shows is one that we pushed, now or before.
+pub(in crate::decide) fn head_is_ours(facts: &Facts, pull: &Pull) -> bool {
+    shows_our_head(facts, pull) || facts.pushed_before.contains(&pull.head_sha)
 }
 
 pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
@@ -115,7 +124,7 @@ pub(super) fn watch_until_over(facts: &Facts, now: DateTime<Utc>) -> Next {
     }
 }
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    if facts.failure_type() == FailureType::Health && facts.record.merged > 0 {
+    if facts.failure_type() == FailureType::Health && facts.ours_serves {
         return escalate(
             facts,
             seen,

@@ -99,11 +99,13 @@ pub const fn name(action: &Action) -> &'static str {
         Action::MakeRevert { .. } => "make_revert",
         Action::PushRevert { .. } => "push_revert",
         Action::OpenRevert { .. } => "open_revert",
+        Action::RevertBody { .. } => "revert_body",
         Action::MergeRevert(_) => "merge_revert",
         Action::DropAutonomy { .. } => "drop_autonomy",
         Action::Comment { .. } => "comment",
         Action::ClosePull { .. } => "close_pull",
         Action::Settle { .. } => "settle",
+        Action::GiveUp { .. } => "give_up",
         Action::Tell { .. } => "tell",
     }
 }

@@ -152,6 +152,52 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
     prepared.finish();
 }
 
+/// The base moves while the checks of the revert run: it follows, three times, and is never forced.
+#[test]
+fn a_revert_follows_a_base_that_moves() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    let run = prepared.tick();
+    let merged = prepared.merged_by_us().unwrap_or_else(|| panic!("{}", run.text));
+    prepared.world().wait_deployed().unwrap();
+    prepared.stage.step(15);
+    prepared.tick();
+    prepared.events(900, 14);
+    let opens = Which::first("POST", "*/pulls");
+    prepared.world().after(opens.clone(), Act::MoveBase);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(1), "{}", run.text);
+    taken_back(&prepared);
+    let reverts = prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "revert");
+    assert_eq!(reverts, ["SameTree", "AppliedAndPasses"]);
+    let body = prepared.pull().body;
+    assert!(
+        body.contains("Later commits stay"),
+        "the body is about the newest head\n{body}"
+    );
+    assert_ne!(prepared.world().main_head().unwrap(), merged);
+    prepared.finish();
+}
+
+#[test]
+fn a_base_that_moves_faster_than_the_revert_makes_it_a_persons() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    prepared.tick();
+    prepared.world().wait_deployed().unwrap();
+    prepared.stage.step(15);
+    prepared.tick();
+    prepared.events(900, 14);
+    let pushes = Which::first("POST", "*/git-receive-pack").always();
+    prepared.world().after(pushes, Act::MoveBase);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(1), "{}", run.text);
+    let reverts = prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "revert");
+    assert_eq!(reverts.len(), 4, "{reverts:?}");
+    let mails = prepared.world().mail().take().unwrap();
+    assert!(mails.len() == 1 && mails[0].body.contains("moves faster"), "{mails:?}");
+    assert_eq!(prepared.pull().merge_sha, None);
+    prepared.finish();
+}
+
 fn taken_back(prepared: &Prepared) {
     let revert = prepared.pull();
     assert!(

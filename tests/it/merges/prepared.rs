@@ -216,7 +216,8 @@ impl Prepared {
         );
     }
 
-    fn save(&mut self) {
+    /// What `restore` comes back to.
+    pub(crate) fn save(&mut self) {
         let home = self.world().root().join("saved-home");
         copy(&self.stage.home, &home);
         let model = self.world().forge().clone();
