@@ -182,7 +182,7 @@ mod tests {
     fn given_up(next: &Next) -> Option<&str> {
         match next {
             Next::Act(Action::GiveUp { key }) => Some(key),
-            _ => None,
+            Next::Act(_) | Next::Wait { .. } | Next::Done { .. } => None,
         }
     }
 

@@ -312,9 +312,10 @@ fn a_flood_is_bounded_and_a_worse_cause_finds_its_place() {
 
 #[test]
 fn two_or_three_samples_are_kept() {
-    let log: String = (0..50)
+    let lines: Vec<String> = (0..50)
         .map(|n| format!("2026-11-29T03:00:{:02}Z ERROR order {n} is lost\n", n % 20))
         .collect();
+    let log = lines.concat();
     let found = read(&log);
     assert_eq!(named(&found), [("error-line", 50)]);
     let cause = &found.causes[0];
