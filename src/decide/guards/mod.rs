@@ -1,19 +1,27 @@
 //! Guards: what a diff may not do, judged on the objects of two commits without model, clock or network. The hardest
 //! finding is the verdict. Rules may only be added to by the configuration.
 
+mod answer;
+mod collect;
 mod content;
 mod data;
 mod grow;
 mod intro;
+mod inventory;
 mod items;
 mod kind;
 mod lex;
 mod lines;
+pub mod patch;
 mod path;
 mod readonly;
 mod secrets;
 mod split;
 mod strings;
+mod suite;
+mod syntax;
+mod view;
+mod wanted;
 
 #[cfg(test)]
 mod data_tests;
@@ -25,6 +33,9 @@ mod touched_tests;
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};
+pub use wanted::wanted;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     model::evidence::{Finding, GuardReport, GuardVerdict},
@@ -56,6 +67,48 @@ impl FileChange {
     }
 }
 
+/// What is judged: the changed files, what stands around them, and what was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Diff {
+    pub changes: Vec<FileChange>,
+    pub around: Around,
+    pub ticket: Ticket,
+}
+
+impl Diff {
+    /// Changes of which nothing else is known.
+    pub fn of(changes: impl Into<Vec<FileChange>>) -> Self {
+        Self {
+            changes: changes.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The base beside the changed files, as far as the rules read it.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// Every path of the base, changed ones too.
+    pub paths: BTreeSet<Vec<u8>>,
+    /// Contents of those that [`wanted`] named.
+    pub files: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// What the change was asked for. Without a word it is a bugfix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ticket {
+    pub kind: TicketKind,
+    /// Paths whose behaviour the ticket says will change.
+    pub declared: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TicketKind {
+    #[default]
+    Bugfix,
+    BehaviourChange,
+}
+
 #[derive(Debug, Clone)]
 pub struct GuardPolicy {
     pub sensitive: PathSet,
@@ -65,7 +118,8 @@ pub struct GuardPolicy {
     /// Changed lines beyond which nothing is merged unattended.
     pub diff_lines_merge: u32,
     pub max_files: u32,
-    /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only.
+    /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only, and any change of
+    /// a manifest is a person's.
     pub read_only_tests: bool,
 }
 
@@ -83,6 +137,17 @@ impl GuardPolicy {
             diff_lines_merge,
             max_files: 25,
             read_only_tests: true,
+        })
+    }
+
+    /// For a diff of anybody: what it weakens counts, and not who may touch what.
+    pub fn anybody<'a>(sensitive: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
+        Ok(Self {
+            sensitive: PathSet::personal(sensitive)?,
+            diff_lines: 400,
+            diff_lines_merge: 400,
+            read_only_tests: false,
+            ..Self::new([], 0, 0)?
         })
     }
 }
@@ -138,7 +203,8 @@ impl Hit {
 }
 
 /// Judges a diff. Quoted lines are redacted; findings are ordered by path.
-pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) -> GuardReport {
+pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardReport {
+    let changes = &diff.changes;
     let mut findings = Vec::new();
     let (mut added, mut removed) = (0_u32, 0_u32);
     let (mut counted_lines, mut counted_files) = (0_u32, 0_u32);
@@ -164,6 +230,10 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
         let shown = redactor.redact(&change.shown());
         findings.extend(hits.into_iter().map(|hit| hit.finding(&shown)));
     }
+    for (at, hit) in layers(diff, policy) {
+        let shown = redactor.redact(&changes[at].shown());
+        findings.push(hit.finding(&shown));
+    }
     findings.extend(
         size(counted_lines, counted_files, policy)
             .into_iter()
@@ -182,10 +252,32 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
     }
 }
 
+/// Findings of the layers that read what changed in a text, each with the index of its file.
+fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
+    let files = view::files(diff, &policy.kinds);
+    let trees = view::Trees::of(&files);
+    suite::check(diff, &policy.kinds, &files, &trees)
+}
+
+/// A patch that does not fit its base cannot be judged, so a person looks at it.
+pub fn unjudged(error: &patch::PatchError) -> GuardReport {
+    let hit = Hit::new("unreadable", GuardVerdict::NeedsHuman, error.to_string());
+    GuardReport {
+        verdict: GuardVerdict::NeedsHuman,
+        findings: vec![hit.finding("")],
+        paths: Vec::new(),
+        added: 0,
+        removed: 0,
+    }
+}
+
 fn sensitive(normal: &str, kind: Kind, policy: &GuardPolicy, hits: &mut Vec<Hit>) {
     if let Some(pattern) = policy.sensitive.hit(normal) {
         let why = format!("{} is on the list of sensitive paths", visible(pattern));
         hits.push(Hit::new("sensitive-path", GuardVerdict::NeedsHuman, why));
+    }
+    if !policy.read_only_tests {
+        return;
     }
     let why = match kind {
         Kind::Manifest => "a manifest changes: what is installed, or how it is built",

@@ -1,0 +1,88 @@
+//! The tests of a file: what each is called, whether it runs, what it checks, and with which values. Compared as a
+//! whole between base and head, so that a test may move, be renamed, split or put into a table, and not be lost.
+
+mod bag;
+mod checks;
+mod compare;
+mod cover;
+mod find;
+mod operands;
+mod rows;
+mod runs;
+mod switch;
+mod truth;
+mod words;
+
+#[cfg(test)]
+mod inventory_tests;
+
+use std::collections::BTreeSet;
+
+use bag::Bag;
+pub(super) use compare::{Answer, Names, TestFile, compare};
+pub(super) use find::inventory;
+use switch::Switch;
+use words::Strength;
+
+/// One check of a test: it makes the test fail when something is not as it wants.
+#[derive(Debug, Clone)]
+pub(super) struct Check {
+    pub(super) line: u32,
+    pub(super) shown: String,
+    strength: Strength,
+    /// Why it cannot fail, or fails in some runs only.
+    weak: Option<&'static str>,
+    negated: bool,
+    /// What is looked at, and what is wanted of it; which is which is no matter.
+    sides: [Bag; 2],
+    /// How many of the base's checks it may stand for.
+    room: usize,
+    flat: String,
+    /// Allowed distance, where there is one.
+    tolerance: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Test,
+    /// A function or hook with checks that tests use.
+    Helper,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) role: Role,
+    /// Names of the suites around it, and its own.
+    pub(super) name: Vec<String>,
+    pub(super) line: u32,
+    pub(super) shown: String,
+    switch: Switch,
+    checks: Vec<Check>,
+    /// Everything in it and in what it uses.
+    all: Bag,
+    /// The values that are written in it.
+    written: Bag,
+    /// Its statements, for what was put between them.
+    statements: Vec<Statement>,
+    /// Its tokens, without its name.
+    body: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Statement {
+    flat: String,
+    line: u32,
+    /// The name that it gives a value, or whose part it changes.
+    changes: Option<String>,
+}
+
+/// What stands in a file beside its cases.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inventory {
+    pub(super) cases: Vec<Case>,
+    /// Modules and packages that it names.
+    pub(super) imports: Vec<String>,
+    /// Names that come from the imports.
+    pub(super) imported: BTreeSet<String>,
+    pub(super) broken: bool,
+}
