@@ -16,6 +16,7 @@ pub mod patch;
 mod path;
 mod readonly;
 mod secrets;
+mod settings;
 mod split;
 mod strings;
 mod suite;
@@ -153,6 +154,7 @@ impl GuardPolicy {
 }
 
 /// A finding before it knows its path.
+#[derive(Debug, Clone)]
 struct Hit {
     rule: &'static str,
     verdict: GuardVerdict,
@@ -256,7 +258,9 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
 fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
     let files = view::files(diff, &policy.kinds);
     let trees = view::Trees::of(&files);
-    suite::check(diff, &policy.kinds, &files, &trees)
+    let mut hits = suite::check(diff, &policy.kinds, &files, &trees);
+    hits.extend(settings::check(diff, &files));
+    hits
 }
 
 /// A patch that does not fit its base cannot be judged, so a person looks at it.

@@ -5,7 +5,7 @@ use super::{
     answer::{Answers, renames},
     collect::Collect,
     inventory::{Inventory, TestFile, compare, inventory},
-    syntax::{Ast, Grammar},
+    syntax::Ast,
     view::{File, Trees},
 };
 use crate::model::evidence::GuardVerdict;
@@ -32,7 +32,7 @@ pub(super) fn check(diff: &Diff, kinds: &Kinds, files: &[File<'_>], trees: &Tree
         tests.push(TestFile {
             path: file.normal.clone(),
             answer: answers.to(&file.normal, &imports),
-            collected: file.new.is_none() || collect.finds(file),
+            collected: collect.finds(file),
             old,
             new,
         });
@@ -56,9 +56,4 @@ fn unreadable(file: &File<'_>, old: &Option<Inventory>, new: &Option<Inventory>)
         return None;
     };
     Some(Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned()))
-}
-
-/// Files that a test's grammar may find in source text.
-pub(super) fn holds_tests(grammar: Grammar) -> bool {
-    matches!(grammar, Grammar::Rust | Grammar::Python)
 }

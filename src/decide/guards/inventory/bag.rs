@@ -16,6 +16,8 @@ pub(super) struct Bag {
     /// Values, sorted; the same value may stand more than once.
     pub(super) values: Vec<String>,
     pub(super) names: BTreeSet<String>,
+    /// Names that only helpers use: another way to the same result may do without them.
+    pub(super) reach: BTreeSet<String>,
 }
 
 impl Bag {
@@ -24,6 +26,7 @@ impl Bag {
         self.values.sort();
         self.values.truncate(MOST);
         self.names.extend(other.names.iter().cloned());
+        self.reach.extend(other.reach.iter().cloned());
     }
 
     pub(super) fn with(mut self, other: &Self) -> Self {
@@ -33,7 +36,14 @@ impl Bag {
 
     /// Every value of the other one, as often as there, and every name.
     pub(super) fn holds(&self, other: &Self) -> bool {
-        other.names.is_subset(&self.names) && self.missing(other).is_empty()
+        self.knows(other) && self.missing(other).is_empty()
+    }
+
+    /// Every name of the other one; where only its helpers have names, one of those.
+    pub(super) fn knows(&self, other: &Self) -> bool {
+        let has = |n: &String| self.names.contains(n) || self.reach.contains(n);
+        let some = !other.names.is_empty() || other.reach.is_empty() || other.reach.iter().any(has);
+        other.names.iter().all(has) && some
     }
 
     /// Values of the other one that are not here.
@@ -58,6 +68,7 @@ impl Bag {
         Self {
             values: self.values.clone(),
             names: self.names.iter().map(name).collect(),
+            reach: self.reach.iter().map(name).collect(),
         }
     }
 }
@@ -119,6 +130,10 @@ impl<'a> Scope<'a> {
             return;
         };
         let value = value.filter(|v| ast.kind(*v) != Kind::Else);
+        // What comes from another module is that module's name here, too.
+        if value.is_some_and(|v| is_import(ast, v)) {
+            return;
+        }
         for part in ast.walk(target) {
             if ast.kind(part) != Kind::Name {
                 continue;
@@ -311,7 +326,11 @@ impl<'a> Scope<'a> {
             match ast.kind(def) {
                 Kind::Function | Kind::Lambda => {
                     if let Some(body) = ast.body(def) {
-                        self.fill(ast, body, open, bag);
+                        let mut inner = Bag::default();
+                        self.fill(ast, body, open, &mut inner);
+                        bag.values.append(&mut inner.values);
+                        bag.reach.append(&mut inner.names);
+                        bag.reach.append(&mut inner.reach);
                     }
                 }
                 _ => self.fill(ast, def, open, bag),
@@ -329,6 +348,11 @@ impl<'a> Scope<'a> {
             None => all.to_vec(),
         }
     }
+}
+
+fn is_import(ast: &Ast<'_>, id: Id) -> bool {
+    let links = ast.chain(id);
+    links.first().is_some_and(|l| matches!(l.name, "require" | "import" | "importlib") && ast.kind(id) != Kind::Name)
 }
 
 fn push_piece(piece: &str, bag: &mut Bag) {

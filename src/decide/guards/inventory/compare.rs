@@ -29,7 +29,7 @@ pub(in crate::decide::guards) struct TestFile {
     pub(in crate::decide::guards) path: String,
     pub(in crate::decide::guards) old: Option<Inventory>,
     pub(in crate::decide::guards) new: Option<Inventory>,
-    /// The runner finds the head's file.
+    /// The runner finds files of this name.
     pub(in crate::decide::guards) collected: bool,
     pub(in crate::decide::guards) answer: Answer,
 }
@@ -164,7 +164,7 @@ impl Compare<'_> {
         old.pair != Some(n)
             && new.case.role == old.case.role
             && new.case.switch.runs <= old.case.switch.runs
-            && self.files[new.file].collected
+            && (self.files[new.file].collected || !self.files[old.file].collected)
     }
 
     fn place(&mut self, o: usize, cases: &[usize], exact: bool) {
@@ -189,7 +189,33 @@ impl Compare<'_> {
             if let Some((n, i)) = found {
                 self.new[n].room[i] -= 1;
                 self.old[o].stands[at] = Some((n, i));
+            } else if !exact && check.room > 1 {
+                self.place_in_parts(o, at, cases);
             }
+        }
+    }
+
+    /// A check of a list may have become one check for each element.
+    fn place_in_parts(&mut self, o: usize, at: usize, cases: &[usize]) {
+        let check = &self.old[o].case.checks[at];
+        let wanted = check.sides[0].clone().with(&check.sides[1]);
+        let mut parts = Vec::new();
+        let mut have = Bag::default();
+        for n in cases {
+            let new = &self.new[*n];
+            for (i, other) in new.case.checks.iter().enumerate() {
+                if new.room[i] > 0 && super::cover::is_part(check, other, &wanted) {
+                    have.add(&other.sides[0]);
+                    have.add(&other.sides[1]);
+                    parts.push((*n, i));
+                }
+            }
+        }
+        if parts.len() > 1 && have.holds(&wanted) {
+            for (n, i) in &parts {
+                self.new[*n].room[*i] -= 1;
+            }
+            self.old[o].stands[at] = Some(parts[0]);
         }
     }
 
@@ -221,7 +247,8 @@ impl Compare<'_> {
 
     fn paired(&mut self, o: usize, n: usize) {
         let file = self.new[n].file;
-        if !self.files[file].collected && self.old[o].case.role == Role::Test {
+        let found = |at: usize| self.files[at].collected;
+        if !found(file) && found(self.old[o].file) && self.old[o].case.role == Role::Test {
             let hit = reject(
                 "test-uncollected",
                 "the runner does not find this file, so the test no longer runs",

@@ -26,6 +26,17 @@ pub(super) fn covers(old: &Check, new: &Check) -> Cover {
     }
 }
 
+/// Whether a check may be one element's part of a check of a list: about the same, with values of the list only.
+pub(super) fn is_part(old: &Check, new: &Check, wanted: &Bag) -> bool {
+    let both = new.sides[0].clone().with(&new.sides[1]);
+    new.strength >= old.strength
+        && (new.weak.is_none() || new.weak == old.weak)
+        && new.tolerance.is_none()
+        && polarity(old, new)
+        && both.knows(wanted)
+        && wanted.missing(&both).is_empty()
+}
+
 /// The same turn of the sentence; an exact value says more than "not that one".
 fn polarity(old: &Check, new: &Check) -> bool {
     old.negated == new.negated || (old.negated && new.strength == Strength::Exact && old.strength < Strength::Part)
@@ -37,7 +48,7 @@ fn holds(new: &Bag, old: &Bag, stricter: bool) -> bool {
     if new.holds(old) {
         return true;
     }
-    if !stricter || !old.names.is_subset(&new.names) {
+    if !stricter || !new.knows(old) {
         return false;
     }
     new.missing(old).iter().all(|value| {

@@ -43,6 +43,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool) -> Invent
     let top = find.with_file_marks(&place);
     find.visit_all(Ast::ROOT, &top, 0);
     imports(ast, &mut find.out);
+    find.hidden();
     if tests {
         find.helpers_with_checks();
     }
@@ -338,12 +339,17 @@ impl<'a> Find<'_, 'a> {
         let ast = self.ast;
         let tokens = ast.tokens(mark);
         let mut bag = Bag::default();
+        // The first word is the mark's own.
+        let mut own = true;
         for token in tokens {
             let text = ast.token_text(token);
             match token.kind {
                 Kind::Text => bag.values.push(literal::text(text)),
                 Kind::Number => bag.values.push(literal::number(text)),
                 Kind::Constant => bag.values.push(text.to_owned()),
+                _ if text.starts_with(char::is_alphabetic) && !std::mem::take(&mut own) => {
+                    bag.names.insert(text.to_owned());
+                }
                 _ => {}
             }
         }
@@ -399,6 +405,21 @@ impl<'a> Find<'_, 'a> {
         unit || self.tests && ast.word(id).starts_with("Test") && !init
     }
 
+    /// Where functions carry the names, the last of two equal ones hides the first.
+    fn hidden(&mut self) {
+        if !matches!(self.ast.grammar, Grammar::Python | Grammar::Ruby) {
+            return;
+        }
+        let by_function = |c: &Case| c.shown.trim_start().contains("def ");
+        let cases = std::mem::take(&mut self.out.cases);
+        for case in cases {
+            if by_function(&case) {
+                self.out.cases.retain(|c| c.name != case.name);
+            }
+            self.out.cases.push(case);
+        }
+    }
+
     fn scope_of(&self, body: Id) -> Scope<'a> {
         Scope::of(self.ast, body).under(&self.outer)
     }
@@ -413,7 +434,8 @@ impl<'a> Find<'_, 'a> {
             all.add(row);
             written.add(row);
         }
-        let found = Scan::new(ast, scope, self.helpers, place.tables.clone()).run(body);
+        let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone()).run(body);
+        found.checks.extend(self.marked_checks(body_of));
         let mut switch = place.switch.clone();
         if let Some((runs, by)) = &found.skipped {
             match runs {
@@ -435,6 +457,17 @@ impl<'a> Find<'_, 'a> {
             statements: statements(ast, body),
             body: ast.flat(body),
         });
+    }
+
+    /// Marks that want a failure: `#[should_panic]`, `@Test(expected = …)`.
+    fn marked_checks(&self, id: Id) -> Vec<super::Check> {
+        let ast = self.ast;
+        let wants = |m: &Id| {
+            let flat = ast.flat(*m);
+            flat.contains("should_panic") || flat.contains("expected =") || flat.contains("ExpectedException")
+        };
+        let marks: Vec<Id> = ast.kids_of(id, Kind::Mark).filter(wants).collect();
+        marks.into_iter().map(|m| super::Check::of_mark(ast, m, self.loose_bag(m))).collect()
     }
 
     fn empty_case(&mut self, id: Id, place: &Place) {

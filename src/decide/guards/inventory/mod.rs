@@ -18,6 +18,8 @@ mod inventory_tests;
 
 use std::collections::BTreeSet;
 
+use super::syntax::{Ast, Id};
+
 use bag::Bag;
 pub(super) use compare::{Answer, Names, TestFile, compare};
 pub(super) use find::inventory;
@@ -40,6 +42,24 @@ pub(super) struct Check {
     flat: String,
     /// Allowed distance, where there is one.
     tolerance: Option<f64>,
+}
+
+impl Check {
+    /// A mark that wants the test to end with an error; with a message or a class it says which.
+    fn of_mark(ast: &Ast<'_>, mark: Id, bag: Bag) -> Self {
+        let says = !bag.values.is_empty() || !bag.names.is_empty();
+        Self {
+            line: ast.line(mark),
+            shown: ast.shown(mark),
+            strength: if says { Strength::Part } else { Strength::Truthy },
+            weak: None,
+            negated: false,
+            sides: [bag, Bag::default()],
+            room: 1,
+            flat: ast.flat(mark),
+            tolerance: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

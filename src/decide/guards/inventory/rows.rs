@@ -21,6 +21,10 @@ fn row_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id) -> Bag {
     if ast.kind(row) == Kind::Text && literal::inner(ast.source(row)).contains([',', '|']) {
         return cells(literal::inner(ast.source(row)));
     }
+    if ast.kind(row) == Kind::Pair {
+        let parts = ast.kids(row).iter().map(|part| scope.bag(ast, *part));
+        return parts.fold(Bag::default(), |all, part| all.with(&part));
+    }
     scope.bag(ast, row)
 }
 
