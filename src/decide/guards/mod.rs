@@ -2,6 +2,7 @@
 //! finding is the verdict. Rules may only be added to by the configuration.
 
 mod answer;
+mod code;
 mod collect;
 mod content;
 mod data;
@@ -260,6 +261,7 @@ fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
     let trees = view::Trees::of(&files);
     let mut hits = suite::check(diff, &policy.kinds, &files, &trees);
     hits.extend(settings::check(diff, &files));
+    hits.extend(code::check(diff, &files, &trees));
     hits
 }
 

@@ -106,3 +106,15 @@ pub(super) struct Inventory {
     pub(super) imported: BTreeSet<String>,
     pub(super) broken: bool,
 }
+
+/// Names of the product that the checks of a file look at.
+pub(super) fn subjects(inventory: &Inventory) -> BTreeSet<String> {
+    let checks = inventory.cases.iter().flat_map(|c| &c.checks);
+    checks.flat_map(|c| c.sides.iter().flat_map(|s| s.names.iter().cloned())).collect()
+}
+
+/// Values that stand together in one check, with everything that goes into it.
+pub(super) fn examples(inventory: &Inventory) -> Vec<Vec<String>> {
+    let checks = inventory.cases.iter().flat_map(|c| &c.checks);
+    checks.map(|c| c.sides[0].clone().with(&c.sides[1]).values).collect()
+}

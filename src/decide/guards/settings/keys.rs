@@ -84,7 +84,7 @@ const LEFT_OUT: &[&str] = &[
 ];
 
 const TAKEN_IN: &[&str] = &[
-    "select", "extendselect", "include", "files", "testmatch", "testregex", "testpaths", "spec", "specs", "roots", "source",
+    "select", "extendselect", "enable", "enabled", "include", "files", "testmatch", "testregex", "testpaths", "spec", "specs", "roots", "source",
     "sources", "collectcoveragefrom", "linters", "plugins", "extends", "presets", "needs", "types", "envlist", "members",
     "directory", "filterwarnings", "dependson", "on", "stages", "pythonfiles", "pythonfunctions", "pythonclasses", "testdir",
     "specpattern", "requires", "onlyrules", "optinrules", "analyzerrules", "testsuite", "file", "testsourcedirectory", "projects", "paths", "depends", "testfiles", "requiredplugins",
