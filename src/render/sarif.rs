@@ -112,7 +112,10 @@ mod tests {
         let run = &log["runs"][0];
         assert_eq!(run["tool"]["driver"]["rules"][1]["name"], "SkipAdded");
         let first = &run["results"][0];
-        assert_eq!((first["ruleIndex"].as_u64(), first["level"].as_str()), (Some(1), Some("error")));
+        assert_eq!(
+            (first["ruleIndex"].as_u64(), first["level"].as_str()),
+            (Some(1), Some("error"))
+        );
         assert_eq!(first["message"]["text"], "gone\nwas: a");
         let place = &first["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "a%20b/%C3%A9.py");

@@ -54,7 +54,9 @@ pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, pat
         }
         for path in more {
             let side = side(&folder, &path)?.filter(|s| s.mode & 0o170_000 == 0o100_000);
-            diff.around.files.insert(path, side.map(|s| s.bytes).unwrap_or_default());
+            diff.around
+                .files
+                .insert(path, side.map(|s| s.bytes).unwrap_or_default());
         }
     }
     Ok(Ok(diff))

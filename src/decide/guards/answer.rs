@@ -86,7 +86,9 @@ impl<'x> Answers<'x> {
         match Grammar::of(test) {
             // One package is one piece.
             Some(Grammar::Go) => dir(test) == dir(source) || imports.iter().any(|i| ends_with_dir(i, dir(source))),
-            Some(Grammar::Rust) => crate_of(test) == crate_of(source) || imports.iter().any(|i| i.contains(&*crate_name(source))),
+            Some(Grammar::Rust) => {
+                crate_of(test) == crate_of(source) || imports.iter().any(|i| i.contains(&*crate_name(source)))
+            }
             _ => self.reaches(test, imports, source, 3),
         }
     }
@@ -147,7 +149,7 @@ pub(super) fn names(import: &str, from: &str, source: &str) -> bool {
 }
 
 /// `price.test.ts`, `test_price.py`, `PriceTest.java`, `price_spec.rb` stand for `price`.
-fn is_named_after(test: &str, source: &str) -> bool {
+pub(super) fn is_named_after(test: &str, source: &str) -> bool {
     let name = test.rsplit('/').next().unwrap_or_default();
     let first = name.split('.').next().unwrap_or_default();
     let bare = first.trim_start_matches("test_");
@@ -213,7 +215,9 @@ fn runs_differently(file: &File<'_>, old: Option<&Ast<'_>>, new: Option<&Ast<'_>
     let lines = |text: &str| -> Vec<String> {
         let marks = ["//", "#", "--", "/*", "*", "<!--", ";"];
         let kept = text.lines().map(str::trim).filter(|l| !l.is_empty());
-        kept.filter(|l| !marks.iter().any(|m| l.starts_with(m))).map(str::to_owned).collect()
+        kept.filter(|l| !marks.iter().any(|m| l.starts_with(m)))
+            .map(str::to_owned)
+            .collect()
     };
     lines(a) != lines(b)
 }
@@ -304,7 +308,11 @@ fn definitions(ast: &Ast<'_>, out: &mut BTreeMap<String, String>) {
             continue;
         }
         let name = ast.word(id);
-        let body: Vec<String> = ast.flat(id).split(' ').map(|w| if w == name { "_".to_owned() } else { w.to_owned() }).collect();
+        let body: Vec<String> = ast
+            .flat(id)
+            .split(' ')
+            .map(|w| if w == name { "_".to_owned() } else { w.to_owned() })
+            .collect();
         out.insert(name.to_owned(), body.join(" "));
     }
 }

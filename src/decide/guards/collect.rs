@@ -7,6 +7,7 @@ use globset::GlobBuilder;
 
 use super::{
     Diff, Kinds,
+    kind::extension,
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, literal, parse},
     view::File,
@@ -25,12 +26,22 @@ struct Patterns {
     dirs: Vec<String>,
 }
 
-const CONFIGS: &[&str] = &["vitest.config", "vite.config", "jest.config", "playwright.config", "cypress.config", ".mocharc"];
+const CONFIGS: &[&str] = &[
+    "vitest.config",
+    "vite.config",
+    "jest.config",
+    "playwright.config",
+    "cypress.config",
+    ".mocharc",
+];
 
 /// The names of files that may say which tests run.
 pub(super) fn is_config(name: &str) -> bool {
     CONFIGS.iter().any(|c| name.starts_with(c))
-        || matches!(name, "package.json" | "pyproject.toml" | "pytest.ini" | "tox.ini" | "setup.cfg" | ".rspec" | "cargo.toml")
+        || matches!(
+            name,
+            "package.json" | "pyproject.toml" | "pytest.ini" | "tox.ini" | "setup.cfg" | ".rspec" | "cargo.toml"
+        )
 }
 
 impl Collect {
@@ -63,12 +74,20 @@ impl Collect {
         let by_name = match grammar {
             Grammar::Script | Grammar::Tsx => return self.finds_script(&file.normal, name),
             Grammar::Python => (name.starts_with("test") || name.ends_with("_test.py")) || name == "conftest.py",
-            Grammar::Go => name.ends_with("_test.go") && !name.starts_with(['_', '.']) && !file.normal.contains("testdata/"),
+            Grammar::Go => {
+                name.ends_with("_test.go") && !name.starts_with(['_', '.']) && !file.normal.contains("testdata/")
+            }
             Grammar::Rust => return true,
             Grammar::Java => {
                 let stem = name.trim_end_matches(".java");
                 ["test", "tests", "testcase", "it"].iter().any(|e| stem.ends_with(e)) || stem.starts_with("test")
             }
+            Grammar::Kotlin => {
+                let stem = name.trim_end_matches(".kt");
+                ["test", "tests", "spec", "it"].iter().any(|e| stem.ends_with(e)) || stem.starts_with("test")
+            }
+            Grammar::Php => name.ends_with("test.php") || file.normal.contains("tests/"),
+            Grammar::CSharp => true,
             Grammar::Ruby => name.ends_with("_spec.rb") || name.ends_with("_test.rb") || name.starts_with("test_"),
         };
         by_name && self.in_dirs(&file.normal, grammar)
@@ -76,11 +95,11 @@ impl Collect {
 
     /// Below one of the folders that the nearest configuration names.
     fn in_dirs(&self, path: &str, grammar: Grammar) -> bool {
-        let of = |config: &str| match grammar {
-            Grammar::Python => config.ends_with(".toml") || config.ends_with(".ini") || config.ends_with(".cfg"),
-            _ => false,
-        };
-        let governing = self.configs.iter().filter(|(c, p)| of(c) && !p.dirs.is_empty() && is_above(c, path));
+        let of = |config: &str| grammar == Grammar::Python && matches!(extension(config), "toml" | "ini" | "cfg");
+        let governing = self
+            .configs
+            .iter()
+            .filter(|(c, p)| of(c) && !p.dirs.is_empty() && is_above(c, path));
         let nearest = governing.max_by_key(|(c, _)| c.len());
         nearest.is_none_or(|(config, patterns)| {
             let base = super::answer::dir(config);
@@ -110,8 +129,15 @@ impl Collect {
             let base = super::answer::dir(config);
             let relative = path.strip_prefix(base).unwrap_or(path).trim_start_matches('/');
             let dirs = patterns.dirs.is_empty()
-                || patterns.dirs.iter().any(|d| relative.starts_with(&normal(d.as_bytes())));
-            let included = if patterns.include.is_empty() { default } else { matches(&patterns.include, relative) };
+                || patterns
+                    .dirs
+                    .iter()
+                    .any(|d| relative.starts_with(&normal(d.as_bytes())));
+            let included = if patterns.include.is_empty() {
+                default
+            } else {
+                matches(&patterns.include, relative)
+            };
             dirs && included && !matches(&patterns.exclude, relative)
         })
     }
@@ -124,25 +150,35 @@ fn is_above(config: &str, path: &str) -> bool {
 
 fn matches(patterns: &[String], path: &str) -> bool {
     patterns.iter().any(|pattern| {
-        let pattern = pattern.trim_start_matches("./").trim_start_matches("<rootDir>/").to_lowercase();
+        let pattern = pattern
+            .trim_start_matches("./")
+            .trim_start_matches("<rootDir>/")
+            .to_lowercase();
         // The one form of a pattern in parentheses that test runners document.
-        let pattern = pattern.replace("?(*.)", "{,*.}").replace("+(", "{").replace("@(", "{").replace("?(", "{,");
+        let pattern = pattern
+            .replace("?(*.)", "{,*.}")
+            .replace("+(", "{")
+            .replace("@(", "{")
+            .replace("?(", "{,");
         let pattern = pattern.replace('|', ",").replace(')', "}");
         let pattern = pattern.replace("?[cm]", "{,c,m}").replace("?(c|m)", "{,c,m}");
-        let glob = GlobBuilder::new(&pattern).literal_separator(true).empty_alternates(true).build();
+        let glob = GlobBuilder::new(&pattern)
+            .literal_separator(true)
+            .empty_alternates(true)
+            .build();
         glob.is_ok_and(|g| g.compile_matcher().is_match(path))
     })
 }
 
 fn patterns(name: &str, text: &str) -> Option<Patterns> {
     let mut out = Patterns::default();
-    if name.ends_with(".toml") || name.ends_with(".ini") || name.ends_with(".cfg") {
+    if matches!(extension(name), "toml" | "ini" | "cfg") {
         python_dirs(text, &mut out);
         return Some(out);
     }
     let grammar = Grammar::of(name).unwrap_or(Grammar::Tsx);
     let wrapped;
-    let text = if name.ends_with(".json") {
+    let text = if extension(name) == "json" {
         wrapped = format!("({text})");
         &wrapped
     } else {
@@ -154,9 +190,13 @@ fn patterns(name: &str, text: &str) -> Option<Patterns> {
             continue;
         }
         let key = literal::inner(ast.word(id));
-        let foreign = ast
-            .above(id)
-            .any(|up| ast.kind(up) == Kind::Pair && matches!(literal::inner(ast.word(up)), "coverage" | "typecheck" | "resolve" | "optimizeDeps"));
+        let foreign = ast.above(id).any(|up| {
+            ast.kind(up) == Kind::Pair
+                && matches!(
+                    literal::inner(ast.word(up)),
+                    "coverage" | "typecheck" | "resolve" | "optimizeDeps"
+                )
+        });
         if foreign {
             continue;
         }
@@ -176,7 +216,9 @@ fn patterns(name: &str, text: &str) -> Option<Patterns> {
 
 fn texts(ast: &Ast<'_>, id: Id) -> Vec<String> {
     let texts = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Text);
-    texts.map(|n| literal::inner(ast.source(n)).replace("<rootDir>/", "")).collect()
+    texts
+        .map(|n| literal::inner(ast.source(n)).replace("<rootDir>/", ""))
+        .collect()
 }
 
 /// `testpaths`, on one line or in a list.
@@ -185,7 +227,13 @@ fn python_dirs(text: &str, out: &mut Patterns) {
     let rest = text[at..].split_once('=').map_or("", |(_, r)| r);
     let value = match rest.trim_start().strip_prefix('[') {
         Some(list) => list.split(']').next().unwrap_or_default(),
-        None => rest.split("\n\n").next().unwrap_or_default().split('\n').next().unwrap_or_default(),
+        None => rest
+            .split("\n\n")
+            .next()
+            .unwrap_or_default()
+            .split('\n')
+            .next()
+            .unwrap_or_default(),
     };
     let parts = value.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\''));
     out.dirs.extend(parts.filter(|p| !p.is_empty()).map(str::to_owned));

@@ -1,30 +1,63 @@
 //! Guards: what a diff may not do, judged on the objects of two commits without model, clock or network. The hardest
 //! finding is the verdict. Rules may only be added to by the configuration.
 
+mod agents;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
 mod answer;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
 mod code;
 mod collect;
 mod content;
 mod data;
+mod golden;
 mod grow;
+mod hiding;
 mod intro;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
 mod inventory;
 mod items;
 mod kind;
 mod lex;
 mod lines;
+mod listed;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod migrate;
 pub mod patch;
 mod path;
 mod readonly;
 mod secrets;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
 mod settings;
 mod split;
+mod sql;
 mod strings;
 mod suite;
+mod supply;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
 mod syntax;
 mod view;
 mod wanted;
 
+#[cfg(test)]
+mod corpus_tests;
 #[cfg(test)]
 mod data_tests;
 #[cfg(test)]
@@ -259,9 +292,15 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
 fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
     let files = view::files(diff, &policy.kinds);
     let trees = view::Trees::of(&files);
-    let mut hits = suite::check(diff, &policy.kinds, &files, &trees);
+    let answers = answer::Answers::of(diff, &files, &trees);
+    let mut hits = hiding::check(diff, &files);
+    hits.extend(suite::check(diff, &policy.kinds, &files, &trees, &answers));
+    hits.extend(golden::check(&files, &answers));
     hits.extend(settings::check(diff, &files));
     hits.extend(code::check(diff, &files, &trees));
+    hits.extend(migrate::check(&files, &trees));
+    hits.extend(supply::check(&files));
+    hits.extend(agents::check(&files));
     hits
 }
 

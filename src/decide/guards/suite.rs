@@ -11,8 +11,13 @@ use super::{
 use crate::model::evidence::GuardVerdict;
 
 /// Findings, each with the index of its file.
-pub(super) fn check(diff: &Diff, kinds: &Kinds, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
-    let answers = Answers::of(diff, files, trees);
+pub(super) fn check(
+    diff: &Diff,
+    kinds: &Kinds,
+    files: &[File<'_>],
+    trees: &Trees<'_>,
+    answers: &Answers<'_>,
+) -> Vec<(usize, Hit)> {
     let collect = Collect::of(diff, files, kinds);
     let mut hits = Vec::new();
     let mut tests = Vec::new();
@@ -22,15 +27,18 @@ pub(super) fn check(diff: &Diff, kinds: &Kinds, files: &[File<'_>], trees: &Tree
         let read = |ast: Option<&Ast<'_>>| ast.map(|ast| inventory(ast, is_test));
         let (old, new) = (read(trees.old.get(&at)), read(trees.new.get(&at)));
         if is_test {
-            hits.extend(unreadable(file, &old, &new).map(|hit| (at, hit)));
+            hits.extend(unreadable(file, old.as_ref(), new.as_ref()).map(|hit| (at, hit)));
         }
         let any = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| !i.cases.is_empty());
         if !any(&old) && !any(&new) {
             continue;
         }
-        let imports = new.as_ref().or(old.as_ref()).map(|i| i.imports.clone()).unwrap_or_default();
+        let imports = new
+            .as_ref()
+            .or(old.as_ref())
+            .map(|i| i.imports.clone())
+            .unwrap_or_default();
         tests.push(TestFile {
-            path: file.normal.clone(),
             answer: answers.to(&file.normal, &imports),
             collected: collect.finds(file),
             old,
@@ -44,8 +52,8 @@ pub(super) fn check(diff: &Diff, kinds: &Kinds, files: &[File<'_>], trees: &Tree
 }
 
 /// Tests that no grammar reads, or that do not parse: nobody can say what became of them.
-fn unreadable(file: &File<'_>, old: &Option<Inventory>, new: &Option<Inventory>) -> Option<Hit> {
-    let broken = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| i.broken);
+fn unreadable(file: &File<'_>, old: Option<&Inventory>, new: Option<&Inventory>) -> Option<Hit> {
+    let broken = |i: Option<&Inventory>| i.is_some_and(|i| i.broken);
     let why = if file.grammar.is_none() && file.change.old.is_some() {
         "no grammar reads this test, so its change cannot be judged"
     } else if broken(new) && !broken(old) || (broken(old) && broken(new)) {

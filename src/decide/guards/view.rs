@@ -39,7 +39,9 @@ pub(super) fn is_prose(name: &str) -> bool {
 /// The changed files of a diff, in its order.
 pub(super) fn files<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<File<'d>> {
     let text = |side: &'d Option<Side>| {
-        let side = side.as_ref().filter(|s| s.mode & 0o170_000 == 0o100_000 && !content::is_binary(s));
+        let side = side
+            .as_ref()
+            .filter(|s| s.mode & 0o170_000 == 0o100_000 && !content::is_binary(s));
         side.and_then(|s| std::str::from_utf8(&s.bytes).ok())
     };
     let file = |change: &'d FileChange| {
@@ -70,8 +72,12 @@ impl<'d> Trees<'d> {
         };
         for (at, file) in files.iter().enumerate() {
             let Some(grammar) = file.grammar else { continue };
-            trees.old.extend(file.old.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
-            trees.new.extend(file.new.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
+            trees
+                .old
+                .extend(file.old.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
+            trees
+                .new
+                .extend(file.new.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
         }
         trees
     }

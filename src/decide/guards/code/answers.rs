@@ -36,7 +36,9 @@ impl Tests {
             for (path, bytes) in &diff.around.files {
                 let plain = normal(path);
                 let grammar = Grammar::of(&plain);
-                let (FileKind::Test(_), Some(grammar), Ok(text)) = (kinds.of(&plain), grammar, std::str::from_utf8(bytes)) else {
+                let (FileKind::Test(_), Some(grammar), Ok(text)) =
+                    (kinds.of(&plain), grammar, std::str::from_utf8(bytes))
+                else {
                     continue;
                 };
                 if let Some(ast) = parse(text, grammar) {
@@ -60,15 +62,24 @@ impl Tests {
 pub(super) fn check(tests: &Tests, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     const WHY: &str = "a branch answers the input of a test by its value";
     for id in fresh(old, new, &[Kind::If]) {
-        let kids: Vec<Id> = new.kids(id).iter().copied().filter(|k| new.kind(*k) != Kind::Init).collect();
-        let [condition, then, ..] = kids.as_slice() else { continue };
+        let kids: Vec<Id> = new
+            .kids(id)
+            .iter()
+            .copied()
+            .filter(|k| new.kind(*k) != Kind::Init)
+            .collect();
+        let [condition, then, ..] = kids.as_slice() else {
+            continue;
+        };
         let inputs = equal_to(new, *condition);
         if answers(tests, old, new, id, &inputs, *then) {
             hits.push(reject("special-cased", new, id, WHY));
         }
     }
     for id in fresh(old, new, &[Kind::Arm]) {
-        let Some((body, patterns)) = new.kids(id).split_last() else { continue };
+        let Some((body, patterns)) = new.kids(id).split_last() else {
+            continue;
+        };
         let inputs: Vec<Id> = patterns.iter().copied().filter(|p| is_literal(new, *p)).collect();
         if answers(tests, old, new, id, &inputs, *body) {
             hits.push(reject("special-cased", new, id, WHY));
@@ -76,7 +87,12 @@ pub(super) fn check(tests: &Tests, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &
     }
     for id in fresh(old, new, &[Kind::Map]) {
         if is_table_of_answers(tests, new, id) {
-            hits.push(reject("special-cased", new, id, "a table answers the inputs of a test by their values"));
+            hits.push(reject(
+                "special-cased",
+                new,
+                id,
+                "a table answers the inputs of a test by their values",
+            ));
         }
     }
 }
@@ -104,17 +120,26 @@ fn equal_to(ast: &Ast<'_>, id: Id) -> Vec<Id> {
                 // `text in ("a", "b")`
                 "in" => {
                     let list = kids.get(1).copied().filter(|l| ast.kind(*l) == Kind::List);
-                    list.map(|l| ast.kids(l).iter().copied().filter(|k| is_literal(ast, *k)).collect()).unwrap_or_default()
+                    list.map(|l| ast.kids(l).iter().copied().filter(|k| is_literal(ast, *k)).collect())
+                        .unwrap_or_default()
                 }
                 _ => Vec::new(),
             }
         }
         Kind::Call => {
             let links = ast.chain(id);
-            let equals = links.last().is_some_and(|l| matches!(l.name, "equals" | "eql?" | "is" | "eq" | "includes" | "contains"));
+            let equals = links
+                .last()
+                .is_some_and(|l| matches!(l.name, "equals" | "eql?" | "is" | "eq" | "includes" | "contains"));
             let args = ast.kids(id).get(1..).unwrap_or_default();
             let object = ast.kids(id).first().and_then(|c| ast.kids(*c).first()).copied();
-            let inside = object.into_iter().flat_map(|o| if ast.kind(o) == Kind::List { ast.kids(o).to_vec() } else { vec![o] });
+            let inside = object.into_iter().flat_map(|o| {
+                if ast.kind(o) == Kind::List {
+                    ast.kids(o).to_vec()
+                } else {
+                    vec![o]
+                }
+            });
             let all = args.iter().copied().chain(inside);
             all.filter(|k| equals && is_literal(ast, *k)).collect()
         }
@@ -129,7 +154,11 @@ fn is_trivial(value: &str) -> bool {
 }
 
 fn answers(tests: &Tests, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, inputs: &[Id], then: Id) -> bool {
-    let wanted: Vec<String> = inputs.iter().map(|i| value(ast, *i)).filter(|v| !is_trivial(v)).collect();
+    let wanted: Vec<String> = inputs
+        .iter()
+        .map(|i| value(ast, *i))
+        .filter(|v| !is_trivial(v))
+        .collect();
     if wanted.is_empty() {
         return false;
     }
@@ -156,7 +185,9 @@ fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
         Kind::Text | Kind::Number | Kind::Constant | Kind::Call | Kind::Binary | Kind::List => *only,
         _ => return None,
     };
-    let function = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
+    let function = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
     let locals: BTreeSet<&str> = function.map(|f| locals(ast, f)).unwrap_or_default();
     let mut literals = Vec::new();
     for node in ast.walk(result) {
@@ -176,10 +207,21 @@ fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {
     let mut out = BTreeSet::new();
     for node in ast.walk(function) {
         match ast.kind(node) {
-            Kind::Params | Kind::Bind => out.extend(ast.walk(node).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n))),
+            // A type's package is no local.
+            Kind::Params | Kind::Bind => {
+                let names = ast.walk(node).filter(|n| ast.kind(*n) == Kind::Name);
+                let own = names.filter(|n| ast.above(*n).next().is_none_or(|up| ast.kind(up) != Kind::Member));
+                out.extend(own.map(|n| ast.word(n)));
+            }
             Kind::Assign => {
                 let target = ast.kids(node).first().copied();
-                out.extend(target.into_iter().flat_map(|t| ast.walk(t)).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n)));
+                out.extend(
+                    target
+                        .into_iter()
+                        .flat_map(|t| ast.walk(t))
+                        .filter(|n| ast.kind(*n) == Kind::Name)
+                        .map(|n| ast.word(n)),
+                );
             }
             _ => {}
         }
@@ -193,7 +235,10 @@ fn is_mapping(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id) -> bool {
         return false;
     };
     let name = ast.word(function);
-    let Some(before) = old.walk(Ast::ROOT).find(|n| old.kind(*n) == Kind::Function && old.word(*n) == name) else {
+    let Some(before) = old
+        .walk(Ast::ROOT)
+        .find(|n| old.kind(*n) == Kind::Function && old.word(*n) == name)
+    else {
         return false;
     };
     let constant = |branch: &Id| {
@@ -207,13 +252,17 @@ fn is_mapping(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id) -> bool {
         };
         literal && then.is_some_and(|t| constant_result(old, *branch, t).is_some())
     };
-    let branches = old.walk(before).filter(|n| matches!(old.kind(*n), Kind::If | Kind::Arm));
+    let branches = old
+        .walk(before)
+        .filter(|n| matches!(old.kind(*n), Kind::If | Kind::Arm));
     branches.filter(constant).count() >= 2
 }
 
 /// Entries whose key and value stand in one check, in a table within a function or with keys that are whole inputs.
 fn is_table_of_answers(tests: &Tests, ast: &Ast<'_>, id: Id) -> bool {
-    let local = ast.above(id).any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda));
+    let local = ast
+        .above(id)
+        .any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda));
     let pairs: Vec<Id> = ast.kids_of(id, Kind::Pair).collect();
     pairs.iter().any(|pair| {
         let [key, answer] = ast.kids(*pair) else { return false };
@@ -221,7 +270,9 @@ fn is_table_of_answers(tests: &Tests, ast: &Ast<'_>, id: Id) -> bool {
             return false;
         }
         let (input, output) = (value(ast, *key), value(ast, *answer));
-        let whole = input.trim_matches('"').contains(|c: char| c.is_ascii_digit() || c == ' ');
+        let whole = input
+            .trim_matches('"')
+            .contains(|c: char| c.is_ascii_digit() || c == ' ');
         !is_trivial(&input) && (local || whole) && tests.know(&[input], &[output])
     })
 }

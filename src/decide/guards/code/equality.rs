@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use super::reject;
 use crate::decide::guards::{
     Hit,
+    listed::listed,
     syntax::{Ast, Id, Kind},
 };
 
-const NAMES: &[&str] = &["equals", "__eq__", "==", "eq", "eql?", "Equal", "Equals", "isEqual", "is_equal", "compareTo", "__cmp__", "Compare", "<=>", "same", "isSame", "cmp", "areEqual", "deepEqual"];
+const NAMES: &str = "\
+    equals __eq__ __cmp__ == eq eql? Equal Equals isEqual is_equal compareTo Compare <=> same isSame cmp areEqual deepEqual";
 
 pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let before = old.map(|ast| equalities(ast)).unwrap_or_default();
@@ -31,7 +33,7 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
 }
 
 fn equalities(ast: &Ast<'_>) -> Vec<Id> {
-    let is_one = |id: &Id| ast.kind(*id) == Kind::Function && NAMES.contains(&ast.word(*id));
+    let is_one = |id: &Id| ast.kind(*id) == Kind::Function && listed(NAMES, ast.word(*id));
     ast.walk(Ast::ROOT).filter(is_one).collect()
 }
 
@@ -49,7 +51,11 @@ fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
     let Some(body) = ast.body(id).filter(|b| ast.kind(*b) != Kind::Params) else {
         return false;
     };
-    let statements: Vec<Id> = ast.statements(body).into_iter().filter(|s| ast.kind(*s) != Kind::Text).collect();
+    let statements: Vec<Id> = ast
+        .statements(body)
+        .into_iter()
+        .filter(|s| ast.kind(*s) != Kind::Text)
+        .collect();
     let [only] = statements.as_slice() else { return false };
     let value = match ast.kind(*only) {
         Kind::Return => ast.kids(*only).first().copied(),
@@ -76,7 +82,21 @@ fn fields<'a>(ast: &Ast<'a>, id: Id) -> BTreeSet<&'a str> {
 
 /// It asks another function, which may look at everything.
 fn calls(ast: &Ast<'_>, id: Id) -> bool {
-    let words = ["equals", "eq", "hash", "key", "to_a", "to_h", "astuple", "asdict", "reflectionEquals", "DeepEqual", "state", "to_tuple", "_key"];
+    let words = [
+        "equals",
+        "eq",
+        "hash",
+        "key",
+        "to_a",
+        "to_h",
+        "astuple",
+        "asdict",
+        "reflectionEquals",
+        "DeepEqual",
+        "state",
+        "to_tuple",
+        "_key",
+    ];
     ast.walk(id).any(|n| {
         let called = ast.kind(n) == Kind::Call;
         let name = ast.path(n);

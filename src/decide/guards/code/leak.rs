@@ -26,9 +26,32 @@ fn is_output(ast: &Ast<'_>, id: Id) -> bool {
     let lower = path.to_lowercase();
     let last = lower.rsplit('.').next().unwrap_or_default();
     let root = lower.split('.').next().unwrap_or_default();
-    let words = ["print", "println", "printf", "puts", "p", "pp", "echo", "eprintln", "dbg", "writeln", "log", "debug", "info", "warn", "error", "warning", "trace", "critical", "logf", "infof", "debugf", "errorf", "warnf", "fatalf", "dump", "var_dump"];
-    let alone = matches!(last, "print" | "println" | "puts" | "printf" | "pp" | "p" | "eprintln" | "dbg" | "var_dump");
-    let logger = matches!(root, "console" | "log" | "logger" | "logging" | "fmt" | "system" | "tracing" | "slog" | "rails" | "process" | "sys" | "self" | "this" | "loguru");
+    let words = [
+        "print", "println", "printf", "puts", "p", "pp", "echo", "eprintln", "dbg", "writeln", "log", "debug", "info",
+        "warn", "error", "warning", "trace", "critical", "logf", "infof", "debugf", "errorf", "warnf", "fatalf",
+        "dump", "var_dump",
+    ];
+    let alone = matches!(
+        last,
+        "print" | "println" | "puts" | "printf" | "pp" | "p" | "eprintln" | "dbg" | "var_dump"
+    );
+    let logger = matches!(
+        root,
+        "console"
+            | "log"
+            | "logger"
+            | "logging"
+            | "fmt"
+            | "system"
+            | "tracing"
+            | "slog"
+            | "rails"
+            | "process"
+            | "sys"
+            | "self"
+            | "this"
+            | "loguru"
+    );
     words.contains(&last) && (alone && !lower.contains('.') || logger)
 }
 
@@ -40,9 +63,23 @@ fn exposed(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
             _ => continue,
         };
         let bare = path.as_str();
-        let narrower = ast.above(node).next().is_some_and(|up| matches!(ast.kind(up), Kind::Member | Kind::Index));
-        let whole = matches!(bare, "process.env" | "os.environ" | "ENV" | "os.Environ" | "System.getenv" | "std.env.vars" | "env.vars" | "dict" | "ENV.to_h" | "Deno.env.toObject")
-            && (bare != "dict" || ast.flat(node).contains("environ"));
+        let narrower = ast
+            .above(node)
+            .next()
+            .is_some_and(|up| matches!(ast.kind(up), Kind::Member | Kind::Index));
+        let whole = matches!(
+            bare,
+            "process.env"
+                | "os.environ"
+                | "ENV"
+                | "os.Environ"
+                | "System.getenv"
+                | "std.env.vars"
+                | "env.vars"
+                | "dict"
+                | "ENV.to_h"
+                | "Deno.env.toObject"
+        ) && (bare != "dict" || ast.flat(node).contains("environ"));
         let called_alone = !matches!(bare, "System.getenv") || ast.kids(node).len() == 1;
         if whole && !narrower && called_alone {
             return Some("the whole environment");
@@ -56,8 +93,33 @@ fn exposed(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
 
 fn is_secret(path: &str) -> bool {
     let last = path.rsplit('.').next().unwrap_or_default();
-    let plain: String = last.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    let words = ["token", "secret", "password", "passwd", "apikey", "privatekey", "secretkey", "accesskey", "authtoken", "accesstoken", "refreshtoken", "credentials", "sessiontoken", "bearertoken", "clientsecret", "deploytoken", "signingkey", "encryptionkey", "databaseurl", "connectionstring"];
+    let plain: String = last
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect();
+    let words = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "apikey",
+        "privatekey",
+        "secretkey",
+        "accesskey",
+        "authtoken",
+        "accesstoken",
+        "refreshtoken",
+        "credentials",
+        "sessiontoken",
+        "bearertoken",
+        "clientsecret",
+        "deploytoken",
+        "signingkey",
+        "encryptionkey",
+        "databaseurl",
+        "connectionstring",
+    ];
     words.contains(&plain.as_str()) || words.iter().any(|w| plain.ends_with(w) && plain.len() < w.len() + 12)
 }
 
@@ -79,7 +141,18 @@ fn is_value(ast: &Ast<'_>, node: Id, top: Id) -> bool {
             }
             Kind::Call => {
                 let callee = ast.kids(up).first() == Some(&at);
-                let shows = ["format", "str", "String", "stringify", "Sprintf", "inspect", "to_s", "repr", "dumps", "format!"];
+                let shows = [
+                    "format",
+                    "str",
+                    "String",
+                    "stringify",
+                    "Sprintf",
+                    "inspect",
+                    "to_s",
+                    "repr",
+                    "dumps",
+                    "format!",
+                ];
                 let path = ast.path(up);
                 if callee || !shows.contains(&path.rsplit('.').next().unwrap_or_default()) {
                     return up == top || is_output(ast, up);

@@ -11,8 +11,13 @@ use crate::decide::guards::{
 };
 
 pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
-    let known: BTreeSet<String> = old.map(|ast| mocks(ast).into_iter().map(|id| ast.flat(id)).collect()).unwrap_or_default();
-    let fresh: Vec<Id> = mocks(new).into_iter().filter(|id| !known.contains(&new.flat(*id))).collect();
+    let known: BTreeSet<String> = old
+        .map(|ast| mocks(ast).into_iter().map(|id| ast.flat(id)).collect())
+        .unwrap_or_default();
+    let fresh: Vec<Id> = mocks(new)
+        .into_iter()
+        .filter(|id| !known.contains(&new.flat(*id)))
+        .collect();
     if fresh.is_empty() {
         return;
     }
@@ -29,11 +34,44 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
 /// Calls that replace something.
 fn mocks(ast: &Ast<'_>) -> Vec<Id> {
     let words = [
-        "mock", "doMock", "unstable_mockModule", "patch", "object", "setattr", "spyOn", "stub", "replace", "receive", "stub_const", "mockStatic", "spy", "allow_any_instance_of", "expect_any_instance_of",
-        "mockImplementation", "mockReturnValue", "mockResolvedValue", "and_return", "when", "doReturn", "given", "mockk", "mockkStatic", "mockkObject", "module", "dict", "create_autospec", "MagicMock", "class_double", "instance_double",
+        "mock",
+        "doMock",
+        "unstable_mockModule",
+        "patch",
+        "object",
+        "setattr",
+        "spyOn",
+        "stub",
+        "replace",
+        "receive",
+        "stub_const",
+        "mockStatic",
+        "spy",
+        "allow_any_instance_of",
+        "expect_any_instance_of",
+        "mockImplementation",
+        "mockReturnValue",
+        "mockResolvedValue",
+        "and_return",
+        "when",
+        "doReturn",
+        "given",
+        "mockk",
+        "mockkStatic",
+        "mockkObject",
+        "module",
+        "dict",
+        "create_autospec",
+        "MagicMock",
+        "class_double",
+        "instance_double",
     ];
     let is_mock = |id: &Id| {
-        ast.kind(*id) == Kind::Call && ast.chain(*id).iter().any(|l| l.args.is_some() && words.contains(&l.name))
+        ast.kind(*id) == Kind::Call
+            && ast
+                .chain(*id)
+                .iter()
+                .any(|l| l.args.is_some() && words.contains(&l.name))
     };
     ast.walk(Ast::ROOT).filter(is_mock).collect()
 }
@@ -44,21 +82,33 @@ fn modules<'a>(ast: &Ast<'a>) -> BTreeMap<String, BTreeSet<&'a str>> {
     for id in ast.walk(Ast::ROOT) {
         let (source, names) = match ast.kind(id) {
             Kind::Import => {
-                let Some(path) = ast.walk(id).find(|n| ast.kind(*n) == Kind::Text) else { continue };
+                let Some(path) = ast.walk(id).find(|n| ast.kind(*n) == Kind::Text) else {
+                    continue;
+                };
                 (path, id)
             }
             Kind::Assign if ast.kids(id).len() > 1 => {
                 let value = ast.kids(id)[1];
                 let path = ast.path(value);
-                let Some(text) = ast.kids(value).get(1).copied().filter(|t| path == "require" && ast.kind(*t) == Kind::Text) else {
+                let Some(text) = ast
+                    .kids(value)
+                    .get(1)
+                    .copied()
+                    .filter(|t| path == "require" && ast.kind(*t) == Kind::Text)
+                else {
                     continue;
                 };
                 (text, ast.kids(id)[0])
             }
             _ => continue,
         };
-        let found = ast.walk(names).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n));
-        out.entry(literal::inner(ast.source(source)).to_owned()).or_default().extend(found);
+        let found = ast
+            .walk(names)
+            .filter(|n| ast.kind(*n) == Kind::Name)
+            .map(|n| ast.word(n));
+        out.entry(literal::inner(ast.source(source)).to_owned())
+            .or_default()
+            .extend(found);
     }
     out
 }
@@ -73,7 +123,9 @@ fn is_unit(
     let links = ast.chain(id);
     links.iter().any(|link| {
         let args = link.args.clone().unwrap_or_default();
-        let Some(first) = args.first().copied() else { return false };
+        let Some(first) = args.first().copied() else {
+            return false;
+        };
         let text = |id: Id| (ast.kind(id) == Kind::Text).then(|| literal::inner(ast.source(id)));
         match (link.name, text(first)) {
             // A module by its path.
@@ -94,8 +146,16 @@ fn is_unit(
                 units.contains(name) && !only_watches
             }
             // `mock(Unit.class)`, `spy(Unit)`, `allow_any_instance_of(Unit)`
-            ("mock" | "spy" | "mockStatic" | "allow_any_instance_of" | "create_autospec" | "mockk" | "mockkObject", None) => {
-                let name = ast.chain(first).iter().rev().map(|l| l.name).find(|n| !matches!(*n, "class" | "java" | ""));
+            (
+                "mock" | "spy" | "mockStatic" | "allow_any_instance_of" | "create_autospec" | "mockk" | "mockkObject",
+                None,
+            ) => {
+                let name = ast
+                    .chain(first)
+                    .iter()
+                    .rev()
+                    .map(|l| l.name)
+                    .find(|n| !matches!(*n, "class" | "java" | ""));
                 name.is_some_and(|n| units.contains(n) && n.starts_with(char::is_uppercase))
             }
             _ => false,
@@ -105,7 +165,11 @@ fn is_unit(
 
 /// Ruby's `allow(unit).to receive(:name)`: the object is the unit itself and no helper of it.
 fn on_unit(ast: &Ast<'_>, id: Id, units: &BTreeSet<String>) -> bool {
-    let statement = ast.above(id).filter(|up| ast.kind(*up) == Kind::Call).last().unwrap_or(id);
+    let statement = ast
+        .above(id)
+        .filter(|up| ast.kind(*up) == Kind::Call)
+        .last()
+        .unwrap_or(id);
     let links = ast.chain(statement);
     let object = links.first().and_then(|l| l.arg(0));
     object.is_some_and(|o| {
@@ -122,7 +186,13 @@ fn is_unit_module(
     units: &BTreeSet<String>,
     modules: &BTreeMap<String, BTreeSet<&str>>,
 ) -> bool {
-    let stem = path.rsplit('/').next().unwrap_or_default().split('.').next().unwrap_or_default();
+    let stem = path
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .split('.')
+        .next()
+        .unwrap_or_default();
     let own_name = path.starts_with('.') && file.name().split('.').next().is_some_and(|n| n == stem.to_lowercase());
     let Some(names) = modules.get(path) else {
         return own_name;
@@ -134,7 +204,9 @@ fn is_unit_module(
     // A factory that keeps what is looked at replaces something else.
     let replaced = factory.map(|f| {
         let pairs = ast.walk(f).filter(|n| ast.kind(*n) == Kind::Pair);
-        pairs.map(|p| literal::inner(ast.word(p)).to_owned()).collect::<BTreeSet<_>>()
+        pairs
+            .map(|p| literal::inner(ast.word(p)).to_owned())
+            .collect::<BTreeSet<_>>()
     });
     let keeps = factory.is_some_and(|f| ast.walk(f).any(|n| ast.kind(n) == Kind::Spread));
     match replaced {

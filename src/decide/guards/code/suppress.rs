@@ -57,28 +57,51 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
         }
         let lint = denied.iter().any(|lint| found.key.contains(lint.as_str()));
         let (verdict, why) = if found.reach == Reach::Blanket {
-            (GuardVerdict::Reject, "a checker is silenced for more than one rule at one place")
+            (
+                GuardVerdict::Reject,
+                "a checker is silenced for more than one rule at one place",
+            )
         } else if lint {
             (GuardVerdict::Reject, "a lint that the project denies is allowed")
         } else if many && !found.reason {
-            (GuardVerdict::Reject, "checkers are silenced at several places without a reason")
+            (
+                GuardVerdict::Reject,
+                "checkers are silenced at several places without a reason",
+            )
         } else {
-            (GuardVerdict::NeedsHuman, "a checker is silenced for one rule at one place")
+            (
+                GuardVerdict::NeedsHuman,
+                "a checker is silenced for one rule at one place",
+            )
         };
-        Some((at, Hit::new(RULE, verdict, why.to_owned()).at(found.line).is(&found.shown)))
+        Some((
+            at,
+            Hit::new(RULE, verdict, why.to_owned()).at(found.line).is(&found.shown),
+        ))
     };
     fresh.into_iter().filter_map(judge).collect()
 }
 
 /// Lints that a manifest or a file denies.
 fn denied(diff: &Diff, files: &[File<'_>]) -> Vec<String> {
-    let around = diff.around.files.iter().filter(|(p, _)| normal(p).ends_with("cargo.toml"));
+    let around = diff
+        .around
+        .files
+        .iter()
+        .filter(|(p, _)| normal(p).ends_with("cargo.toml"));
     let mut texts: Vec<String> = around.map(|(_, b)| String::from_utf8_lossy(b).into_owned()).collect();
-    texts.extend(files.iter().filter(|f| f.name() == "cargo.toml").filter_map(|f| f.old.map(str::to_owned)));
+    texts.extend(
+        files
+            .iter()
+            .filter(|f| f.name() == "cargo.toml")
+            .filter_map(|f| f.old.map(str::to_owned)),
+    );
     let mut out = Vec::new();
     for text in texts {
         for line in text.lines() {
-            let Some((name, value)) = line.split_once('=') else { continue };
+            let Some((name, value)) = line.split_once('=') else {
+                continue;
+            };
             if value.contains("\"deny\"") || value.contains("\"forbid\"") {
                 out.push(name.trim().to_owned());
             }
@@ -86,9 +109,15 @@ fn denied(diff: &Diff, files: &[File<'_>]) -> Vec<String> {
     }
     for file in files {
         for line in file.old.unwrap_or_default().lines() {
-            let inner = line.trim().strip_prefix("#![deny(").or(line.trim().strip_prefix("#![forbid("));
+            let inner = line
+                .trim()
+                .strip_prefix("#![deny(")
+                .or(line.trim().strip_prefix("#![forbid("));
             if let Some(list) = inner.and_then(|l| l.split(')').next()) {
-                out.extend(list.split(',').map(|l| l.trim().trim_start_matches("clippy::").to_owned()));
+                out.extend(
+                    list.split(',')
+                        .map(|l| l.trim().trim_start_matches("clippy::").to_owned()),
+                );
             }
         }
     }
@@ -180,7 +209,11 @@ const WORDS: &[(&str, Option<Reach>, Option<Reach>)] = &[
     ("ktlint-disable", Some(Reach::Blanket), Some(Reach::One)),
     ("noinspection", Some(Reach::Blanket), Some(Reach::One)),
     ("checkstyle:off", Some(Reach::Blanket), Some(Reach::Blanket)),
-    ("credo:disable-for-this-file", Some(Reach::Blanket), Some(Reach::Blanket)),
+    (
+        "credo:disable-for-this-file",
+        Some(Reach::Blanket),
+        Some(Reach::Blanket),
+    ),
     ("credo:disable-for", Some(Reach::Blanket), Some(Reach::One)),
     ("shellcheck disable", Some(Reach::Blanket), Some(Reach::One)),
     ("hadolint ignore", Some(Reach::Blanket), Some(Reach::One)),
@@ -193,7 +226,11 @@ const WORDS: &[(&str, Option<Reach>, Option<Reach>)] = &[
 ];
 
 fn comment(line: &str, at: u32, own: bool) -> Option<Suppression> {
-    let body = line.trim().trim_start_matches(['/', '*', '#', '-', '!', '<', '%', ';', ' ', '\t']).trim_end_matches("*/").trim();
+    let body = line
+        .trim()
+        .trim_start_matches(['/', '*', '#', '-', '!', '<', '%', ';', ' ', '\t'])
+        .trim_end_matches("*/")
+        .trim();
     let lower = body.to_lowercase();
     let (word, bare, named) = WORDS.iter().find(|(w, ..)| lower.starts_with(w))?;
     let rest = body.get(word.len()..).unwrap_or_default();
@@ -204,10 +241,16 @@ fn comment(line: &str, at: u32, own: bool) -> Option<Suppression> {
         _ => Some(Reach::Blanket),
     };
     // Coverage that is left out at one place with a reason is a person's question.
-    let cover = word.contains("ignore") && (word.starts_with("istanbul") || word.starts_with("c8") || word.starts_with("v8")) || word.contains("no cover");
+    let cover = word.contains("ignore")
+        && (word.starts_with("istanbul") || word.starts_with("c8") || word.starts_with("v8"))
+        || word.contains("no cover");
     let reach = if cover && reason { Some(Reach::One) } else { reach };
     // In a line of its own the word of a file's checker holds to its end.
-    let reach = if own && *word == "noqa" && rules == 0 { Some(Reach::Blanket) } else { reach };
+    let reach = if own && *word == "noqa" && rules == 0 {
+        Some(Reach::Blanket)
+    } else {
+        reach
+    };
     Some(Suppression {
         key: lower.split_whitespace().collect::<Vec<_>>().join(" "),
         line: at,
@@ -219,7 +262,12 @@ fn comment(line: &str, at: u32, own: bool) -> Option<Suppression> {
 
 /// How many rules are named, and whether a reason stands behind them.
 fn rules(word: &str, rest: &str) -> (usize, bool) {
-    let says = |text: &str| text.split_whitespace().filter(|w| w.chars().any(char::is_alphabetic)).count() >= 2;
+    let says = |text: &str| {
+        text.split_whitespace()
+            .filter(|w| w.chars().any(char::is_alphabetic))
+            .count()
+            >= 2
+    };
     if word == "@ts-expect-error" || word == "@ts-ignore" || word == "@ts-nocheck" {
         return (0, says(rest));
     }
@@ -231,8 +279,13 @@ fn rules(word: &str, rest: &str) -> (usize, bool) {
         .find_map(|mark| rest.split_once(mark))
         .unwrap_or((rest, ""));
     let list = list.trim_start_matches([':', '=', '(']).trim().trim_end_matches(')');
-    let is_rule = |w: &&str| w.chars().all(|c| c.is_alphanumeric() || "-_/@.:".contains(c)) && w.chars().any(char::is_alphabetic);
-    let names: Vec<&str> = list.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()).collect();
+    let is_rule =
+        |w: &&str| w.chars().all(|c| c.is_alphanumeric() || "-_/@.:".contains(c)) && w.chars().any(char::is_alphabetic);
+    let names: Vec<&str> = list
+        .split([',', ' '])
+        .map(str::trim)
+        .filter(|w| !w.is_empty())
+        .collect();
     // A colon ends the rule where the reason stands behind it.
     if let Some((rule, reason)) = list.split_once(": ") {
         return (rule.split(',').count(), says(reason));
@@ -250,16 +303,42 @@ fn rules(word: &str, rest: &str) -> (usize, bool) {
 /// `#[allow(…)]`, `@SuppressWarnings(…)`, `@no_type_check`
 fn mark(ast: &Ast<'_>, id: usize) -> Option<Suppression> {
     let flat = ast.flat(id).replace(' ', "");
-    let known = ["allow(", "expect(", "SuppressWarnings", "Suppress(", "no_type_check", "SuppressFBWarnings", "ExcludeFromCodeCoverage", "SuppressMessage", "Generated"];
+    let known = [
+        "allow(",
+        "expect(",
+        "SuppressWarnings",
+        "Suppress(",
+        "no_type_check",
+        "SuppressFBWarnings",
+        "ExcludeFromCodeCoverage",
+        "SuppressMessage",
+        "Generated",
+    ];
     let word = known.iter().find(|w| flat.contains(**w))?;
     let rust = ast.grammar == Grammar::Rust;
     if (*word == "allow(" || *word == "expect(") && !rust || *word == "Generated" && !flat.starts_with("@Generated") {
         return None;
     }
     let list = flat.split_once('(').map_or("", |(_, l)| l.trim_end_matches([')', ']']));
-    let names: Vec<&str> = list.split(',').filter(|n| !n.is_empty() && !n.starts_with("reason=")).collect();
-    let all = ["warnings", "clippy::all", "unused", "\"all\"", "clippy::pedantic", "clippy::nursery", "clippy::restriction"];
-    let whole = names.iter().any(|n| all.contains(n)) || flat.starts_with("#![") || names.len() > 1 || *word == "no_type_check" || *word == "ExcludeFromCodeCoverage" || *word == "Generated";
+    let names: Vec<&str> = list
+        .split(',')
+        .filter(|n| !n.is_empty() && !n.starts_with("reason="))
+        .collect();
+    let all = [
+        "warnings",
+        "clippy::all",
+        "unused",
+        "\"all\"",
+        "clippy::pedantic",
+        "clippy::nursery",
+        "clippy::restriction",
+    ];
+    let whole = names.iter().any(|n| all.contains(n))
+        || flat.starts_with("#![")
+        || names.len() > 1
+        || *word == "no_type_check"
+        || *word == "ExcludeFromCodeCoverage"
+        || *word == "Generated";
     Some(Suppression {
         reason: flat.contains("reason="),
         reach: if whole { Reach::Blanket } else { Reach::One },

@@ -43,7 +43,12 @@ fn attempt(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
             Handling::Silent if is_small_parse(ast, id) => {}
             Handling::Silent => hits.push(reject(RULE, ast, catch, "every error of this block is swallowed")),
             Handling::Logged => {
-                hits.push(human(RULE, ast, catch, "every error of this block is logged and forgotten"));
+                hits.push(human(
+                    RULE,
+                    ast,
+                    catch,
+                    "every error of this block is logged and forgotten",
+                ));
             }
         }
     }
@@ -54,8 +59,19 @@ fn is_broad(ast: &Ast<'_>, catch: Id) -> bool {
     let Some(types) = ast.first_of(catch, Kind::Types) else {
         return true;
     };
-    let broad = ["Exception", "BaseException", "Throwable", "StandardError", "Error", "RuntimeException", "RuntimeError", "Object"];
-    let named = ast.walk(types).filter(|n| matches!(ast.kind(*n), Kind::Name | Kind::Member));
+    let broad = [
+        "Exception",
+        "BaseException",
+        "Throwable",
+        "StandardError",
+        "Error",
+        "RuntimeException",
+        "RuntimeError",
+        "Object",
+    ];
+    let named = ast
+        .walk(types)
+        .filter(|n| matches!(ast.kind(*n), Kind::Name | Kind::Member));
     let mut names = named.map(|n| ast.word(n)).peekable();
     names.peek().is_none() || names.any(|n| broad.contains(&n))
 }
@@ -84,7 +100,8 @@ fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
     // The caught value is given back or stored.
     let bound = bound(ast, catch);
     let used = bound.is_some_and(|name| {
-        ast.walk(body).any(|n| ast.kind(n) == Kind::Name && ast.word(n) == name && !is_logged(ast, n))
+        ast.walk(body)
+            .any(|n| ast.kind(n) == Kind::Name && ast.word(n) == name && !is_logged(ast, n))
     });
     match (used, logged) {
         (true, _) => Handling::Speaks,
@@ -94,17 +111,65 @@ fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
 }
 
 fn is_log(path: &str) -> bool {
-    let words = ["log", "logger", "logging", "console", "print", "println", "printf", "eprintln", "warn", "error_log", "puts", "rails.logger", "printstacktrace", "slog", "tracing"];
-    words.iter().any(|w| path == *w || path.starts_with(&format!("{w}.")) || path.ends_with(&format!(".{w}")) || path.contains(&format!(".{w}.")))
+    let words = [
+        "log",
+        "logger",
+        "logging",
+        "console",
+        "print",
+        "println",
+        "printf",
+        "eprintln",
+        "warn",
+        "error_log",
+        "puts",
+        "rails.logger",
+        "printstacktrace",
+        "slog",
+        "tracing",
+    ];
+    words.iter().any(|w| {
+        path == *w
+            || path.starts_with(&format!("{w}."))
+            || path.ends_with(&format!(".{w}"))
+            || path.contains(&format!(".{w}."))
+    })
 }
 
 fn speaks(word: &str) -> bool {
-    let words = ["raise", "throw", "reject", "abort", "exit", "panic", "next", "fail", "rethrow", "captureexception", "capture_exception", "notify", "done", "callback", "cb", "seterror", "onerror", "emit", "status", "reraise", "retry", "rollback", "report", "senderror", "interrupt"];
+    let words = [
+        "raise",
+        "throw",
+        "reject",
+        "abort",
+        "exit",
+        "panic",
+        "next",
+        "fail",
+        "rethrow",
+        "captureexception",
+        "capture_exception",
+        "notify",
+        "done",
+        "callback",
+        "cb",
+        "seterror",
+        "onerror",
+        "emit",
+        "status",
+        "reraise",
+        "retry",
+        "rollback",
+        "report",
+        "senderror",
+        "interrupt",
+    ];
     words.contains(&word)
 }
 
 fn is_logged(ast: &Ast<'_>, id: Id) -> bool {
-    ast.above(id).any(|up| ast.kind(up) == Kind::Call && is_log(&ast.path(up).to_lowercase()))
+    ast.above(id)
+        .any(|up| ast.kind(up) == Kind::Call && is_log(&ast.path(up).to_lowercase()))
 }
 
 /// The name of what is caught, by the words before the body.
@@ -112,7 +177,9 @@ fn bound<'a>(ast: &Ast<'a>, catch: Id) -> Option<&'a str> {
     let body = ast.body(catch)?;
     let head = &ast.text[ast.node(catch).start..ast.node(body).start];
     let words = head.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    words.filter(|w| !w.is_empty() && !matches!(*w, "as" | "catch" | "except" | "rescue" | "then")).last()
+    words
+        .rev()
+        .find(|w| !w.is_empty() && !matches!(*w, "as" | "catch" | "except" | "rescue" | "then"))
 }
 
 /// JavaScript cannot name what it catches; one parse of outside text may answer with nothing.
@@ -120,8 +187,21 @@ fn is_small_parse(ast: &Ast<'_>, id: Id) -> bool {
     if !ast.grammar.is_script() {
         return false;
     }
-    let Some(body) = ast.kids(id).first().copied() else { return false };
-    let parses = ["JSON.parse", "URL", "decodeURIComponent", "decodeURI", "atob", "BigInt", "structuredClone", "Intl.NumberFormat", "RegExp", "require.resolve"];
+    let Some(body) = ast.kids(id).first().copied() else {
+        return false;
+    };
+    let parses = [
+        "JSON.parse",
+        "URL",
+        "decodeURIComponent",
+        "decodeURI",
+        "atob",
+        "BigInt",
+        "structuredClone",
+        "Intl.NumberFormat",
+        "RegExp",
+        "require.resolve",
+    ];
     let one = ast.statements(body).len() == 1;
     let calls: Vec<Id> = ast.walk(body).filter(|n| ast.kind(*n) == Kind::Call).collect();
     let answers = ast
@@ -150,7 +230,8 @@ fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
         && let Some(handler) = last.arg(0).filter(|h| ast.kind(*h) == Kind::Lambda)
     {
         let silent = ast.body(handler).is_none_or(|b| {
-            !ast.walk(b).any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call | Kind::Name))
+            !ast.walk(b)
+                .any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call | Kind::Name))
         });
         if silent {
             hits.push(reject(RULE, ast, id, "every error of this promise is swallowed"));
@@ -166,7 +247,10 @@ fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
 
 /// What was recovered becomes an error, a log line or a panic again.
 fn recovers(ast: &Ast<'_>, id: Id) -> bool {
-    let Some(function) = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Lambda | Kind::Function)) else {
+    let Some(function) = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Lambda | Kind::Function))
+    else {
         return false;
     };
     ast.walk(function).any(|n| match ast.kind(n) {
@@ -186,7 +270,9 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             continue;
         }
         let call = new.flat(*value);
-        let passed = before.contains(&format!("{call} ?")) || before.contains(&format!("err := {call}")) || before.contains(&format!("err = {call}"))
+        let passed = before.contains(&format!("{call} ?"))
+            || before.contains(&format!("err := {call}"))
+            || before.contains(&format!("err = {call}"))
             || before.contains(&format!("return {call}"));
         if passed {
             hits.push(reject(RULE, new, id, "the error of this call is thrown away"));
@@ -195,7 +281,12 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     for id in fresh(Some(old), new, &[Kind::Call]) {
         let links = new.chain(id);
         let Some(last) = links.last() else { continue };
-        let object = new.kids(id).first().and_then(|c| new.kids(*c).first()).map(|o| new.flat(*o)).unwrap_or_default();
+        let object = new
+            .kids(id)
+            .first()
+            .and_then(|c| new.kids(*c).first())
+            .map(|o| new.flat(*o))
+            .unwrap_or_default();
         let passed = !object.is_empty() && before.contains(&format!("{object} ?"));
         match last.name {
             "ok" if passed && new.grammar == Grammar::Rust => {
@@ -217,18 +308,28 @@ fn go_returns(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     }
     for id in fresh(Some(old), new, &[Kind::If]) {
         let kids = new.kids(id);
-        let Some(condition) = kids.iter().find(|k| new.kind(**k) == Kind::Binary) else { continue };
+        let Some(condition) = kids.iter().find(|k| new.kind(**k) == Kind::Binary) else {
+            continue;
+        };
         if new.flat(*condition) != "err != nil" {
             continue;
         }
-        let Some(then) = kids.iter().copied().find(|k| new.kind(*k) == Kind::Block) else { continue };
+        let Some(then) = kids.iter().copied().find(|k| new.kind(*k) == Kind::Block) else {
+            continue;
+        };
         let statements = new.statements(then);
         let [only] = statements.as_slice() else { continue };
-        let nothing = new.kind(*only) == Kind::Return && new.kids(*only).last().is_some_and(|l| new.source(*l) == "nil");
+        let nothing =
+            new.kind(*only) == Kind::Return && new.kids(*only).last().is_some_and(|l| new.source(*l) == "nil");
         let fallible = new
             .above(id)
             .find(|up| new.kind(*up) == Kind::Function)
-            .is_some_and(|f| new.source(f).split('{').next().is_some_and(|head| head.contains("error")));
+            .is_some_and(|f| {
+                new.source(f)
+                    .split('{')
+                    .next()
+                    .is_some_and(|head| head.contains("error"))
+            });
         if nothing && fallible {
             hits.push(reject(RULE, new, id, "the error is answered as if there was none"));
         }

@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::words;
-use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
+use crate::decide::guards::{
+    listed::listed,
+    syntax::{Ast, Id, Kind, literal},
+};
 
 /// Definitions within definitions are followed this far.
 const DEEPEST: usize = 6;
@@ -158,7 +161,10 @@ impl<'a> Scope<'a> {
     /// `let(:name) { … }`
     fn lazy(&mut self, ast: &Ast<'a>, id: Id) {
         let kids = ast.kids(id);
-        let called = kids.first().filter(|c| ast.kind(**c) == Kind::Name).map(|c| ast.word(*c));
+        let called = kids
+            .first()
+            .filter(|c| ast.kind(**c) == Kind::Name)
+            .map(|c| ast.word(*c));
         if !matches!(called, Some("let" | "let!" | "subject")) {
             return;
         }
@@ -224,10 +230,10 @@ impl<'a> Scope<'a> {
             Kind::Number => bag.values.push(literal::number(ast.source(id))),
             Kind::Constant => bag.values.push(constant(ast.source(id))),
             Kind::Text if ast.kids(id).is_empty() => bag.values.push(literal::text(ast.source(id))),
-            Kind::Text => self.pieces(ast, id, bag),
+            Kind::Text => Self::pieces(ast, id, bag),
             Kind::Name => self.name(ast, id, open, bag),
             Kind::Member if self.is_column(ast, id) => return,
-            Kind::Member => self.called(ast.word(id), bag),
+            Kind::Member => Self::called(ast.word(id), bag),
             Kind::Assert => {
                 // Behind the claim stands a message.
                 if let Some(claim) = ast.kids(id).first() {
@@ -272,7 +278,7 @@ impl<'a> Scope<'a> {
     }
 
     /// What stands between the parts that are put into a text.
-    fn pieces(&self, ast: &Ast<'a>, id: Id, bag: &mut Bag) {
+    fn pieces(ast: &Ast<'a>, id: Id, bag: &mut Bag) {
         let node = ast.node(id);
         let mut from = node.start;
         for kid in ast.kids(id) {
@@ -286,7 +292,10 @@ impl<'a> Scope<'a> {
     fn message_only(&self, ast: &Ast<'a>, id: Id) -> bool {
         let path = ast.path(id);
         let word = words::plain(path.rsplit('.').next().unwrap_or_default());
-        let tester = matches!(path.split('.').next(), Some("t" | "tb" | "b" | "pytest" | "self" | "assert"));
+        let tester = matches!(
+            path.split('.').next(),
+            Some("t" | "tb" | "b" | "pytest" | "self" | "assert")
+        );
         let fails = words::fails(&word) && (tester && path.contains('.') || !path.contains('.') && word != "error");
         (words::logs(&path) || fails) && !self.is_local(&path)
     }
@@ -297,8 +306,8 @@ impl<'a> Scope<'a> {
             return;
         };
         match ast.kind(*key) {
-            Kind::Name => self.called(ast.word(*key), bag),
-            Kind::Text if ast.kids(*key).is_empty() => self.called(literal::inner(ast.source(*key)), bag),
+            Kind::Name => Self::called(ast.word(*key), bag),
+            Kind::Text if ast.kids(*key).is_empty() => Self::called(literal::inner(ast.source(*key)), bag),
             _ => self.fill(ast, *key, open, bag),
         }
         for kid in rest {
@@ -306,7 +315,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn called(&self, name: &str, bag: &mut Bag) {
+    fn called(name: &str, bag: &mut Bag) {
         if !is_vocabulary(name) {
             bag.names.insert(name.to_owned());
         }
@@ -315,7 +324,7 @@ impl<'a> Scope<'a> {
     fn name(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
         let name = ast.word(id);
         if !self.is_local(name) {
-            self.called(name, bag);
+            Self::called(name, bag);
             return;
         }
         if self.shallow || open.len() >= DEEPEST || open.contains(&name) {
@@ -352,7 +361,9 @@ impl<'a> Scope<'a> {
 
 fn is_import(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
-    links.first().is_some_and(|l| matches!(l.name, "require" | "import" | "importlib") && ast.kind(id) != Kind::Name)
+    links
+        .first()
+        .is_some_and(|l| matches!(l.name, "require" | "import" | "importlib") && ast.kind(id) != Kind::Name)
 }
 
 fn push_piece(piece: &str, bag: &mut Bag) {
@@ -372,17 +383,16 @@ fn constant(source: &str) -> String {
 /// Words of test libraries and languages, which say how something is checked and not what.
 fn is_vocabulary(name: &str) -> bool {
     let word = words::plain(name);
-    let known = [
-        "self", "this", "super", "crate", "cls", "expect", "assert", "require", "chai", "vi", "jest", "sinon", "t",
-        "tb", "b", "not", "to", "tonot", "notto", "resolves", "rejects", "be", "been", "have", "has", "does", "with", "and",
-        "pytest", "unittest", "mock", "ok", "err", "some", "none", "unwrap", "unwraperr", "expecterr",
-        "tostring", "string", "iter", "len", "length", "size", "clone", "asref", "asstr", "collect", "is",
-        "deep", "soft", "should", "must", "each", "foreach", "map", "zip", "enumerate", "range", "of", "listof",
-        "arrays", "aslist", "assertions", "matcher", "matchers", "describe", "it", "test", "fail", "error", "errorf",
-        "fatal", "fatalf", "helper", "reflect", "cmp", "errors", "promise", "all", "assertthat", "verify",
-        "times", "that", "withmessage", "getmessage", "message", "str", "repr", "dict", "list", "tuple", "set",
-        "sorted", "array", "object", "json", "stringify", "from", "vec", "into", "toowned", "new", "f64", "await",
-    ];
-    known.contains(&word.as_str()) || words::is_assertion(&word) || words::is_loose(&word)
+    let known = "\
+        self this super crate cls expect assert require chai vi jest sinon t tb b not to tonot notto resolves \
+        rejects be been have has does with and pytest unittest mock ok err some none unwrap unwraperr expecterr \
+        tostring string iter len length size clone asref asstr collect is deep soft should must each foreach map \
+        zip enumerate range of listof arrays aslist assertions matcher matchers describe it test fail error \
+        errorf fatal fatalf helper reflect cmp errors promise all assertthat verify times that withmessage \
+        getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
+        new f64 await";
+    listed(known, &word)
+        || words::is_assertion(&word)
+        || words::is_loose(&word)
         || words::matcher(&word) != words::Strength::Part
 }

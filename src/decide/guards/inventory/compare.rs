@@ -26,7 +26,6 @@ pub(in crate::decide::guards) enum Answer {
 /// One file with tests on both sides.
 #[derive(Debug, Clone)]
 pub(in crate::decide::guards) struct TestFile {
-    pub(in crate::decide::guards) path: String,
     pub(in crate::decide::guards) old: Option<Inventory>,
     pub(in crate::decide::guards) new: Option<Inventory>,
     /// The runner finds files of this name.
@@ -53,7 +52,8 @@ pub(in crate::decide::guards) fn compare(files: &[TestFile], names: &Names) -> V
         hits: Vec::new(),
     };
     for (at, file) in files.iter().enumerate() {
-        let cases = |inventory: &'_ Option<Inventory>| inventory.iter().flat_map(|i| i.cases.clone()).collect::<Vec<_>>();
+        let cases =
+            |inventory: &'_ Option<Inventory>| inventory.iter().flat_map(|i| i.cases.clone()).collect::<Vec<_>>();
         compare.old.extend(cases(&file.old).into_iter().map(|case| Old {
             file: at,
             case: renamed(case, names),
@@ -151,9 +151,7 @@ impl Compare<'_> {
             }
         }
         for o in 0..self.old.len() {
-            let others: Vec<usize> = (0..self.new.len())
-                .filter(|n| self.may_stand_in(o, *n))
-                .collect();
+            let others: Vec<usize> = (0..self.new.len()).filter(|n| self.may_stand_in(o, *n)).collect();
             self.place(o, &others, false);
         }
     }
@@ -288,9 +286,17 @@ impl Compare<'_> {
         let candidate = super::cover::nearest(check, &new.case.checks, &new.room);
         let Some(other) = candidate else {
             let gone = self.is_gone(&check.sides[0].names) || self.is_gone(&check.sides[1].names);
-            let verdict = if gone { GuardVerdict::NeedsHuman } else { GuardVerdict::Reject };
+            let verdict = if gone {
+                GuardVerdict::NeedsHuman
+            } else {
+                GuardVerdict::Reject
+            };
             let why = "a check of this test is gone";
-            return Some(Hit::new("assertion-removed", verdict, why.to_owned()).at(new.case.line).change(&check.shown, ""));
+            return Some(
+                Hit::new("assertion-removed", verdict, why.to_owned())
+                    .at(new.case.line)
+                    .change(&check.shown, ""),
+            );
         };
         let (rule, why) = weaker(check, other);
         if rule == "expectation-rewritten" {
@@ -361,7 +367,11 @@ impl Compare<'_> {
             (false, true) => (GuardVerdict::NeedsHuman, "a test goes away together with what it tests"),
             (false, false) => (GuardVerdict::Reject, "this test stands nowhere in the head"),
         };
-        let rule = if self.stays_uncollected(o) { "test-uncollected" } else { "test-deleted" };
+        let rule = if self.stays_uncollected(o) {
+            "test-uncollected"
+        } else {
+            "test-deleted"
+        };
         let hit = Hit::new(rule, verdict, why.to_owned())
             .at(self.old[o].case.line)
             .change(&self.old[o].case.shown, "");
@@ -371,7 +381,9 @@ impl Compare<'_> {
     /// Its body stands under a name that is no test's.
     fn stays_uncollected(&self, o: usize) -> bool {
         let body = &self.old[o].case.body;
-        self.new.iter().any(|n| n.case.role == Role::Helper && n.case.body == *body)
+        self.new
+            .iter()
+            .any(|n| n.case.role == Role::Helper && n.case.body == *body)
     }
 
     /// A new test that does not run says more than it does.
@@ -403,14 +415,20 @@ fn checked(checks: &[Check]) -> Bag {
 }
 
 fn reject(rule: &'static str, why: &str, case: &Case) -> Hit {
-    Hit::new(rule, GuardVerdict::Reject, why.to_owned()).at(case.line).is(&case.shown)
+    Hit::new(rule, GuardVerdict::Reject, why.to_owned())
+        .at(case.line)
+        .is(&case.shown)
 }
 
 /// In what a check of the head falls short of one of the base.
 fn weaker(old: &Check, new: &Check) -> (&'static str, &'static str) {
     match new.weak {
         Some(why) if old.weak.is_none() => {
-            let rule = if why.contains("swallowed") { "swallowed-failure" } else { "assertion-loosened" };
+            let rule = if why.contains("swallowed") {
+                "swallowed-failure"
+            } else {
+                "assertion-loosened"
+            };
             return (rule, why);
         }
         _ => {}

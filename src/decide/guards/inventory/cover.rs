@@ -69,6 +69,8 @@ pub(super) fn nearest<'c>(old: &Check, checks: &'c [Check], room: &[usize]) -> O
         3 * names + values + usize::from(new.flat == old.flat)
     };
     let free = checks.iter().zip(room).filter(|(c, r)| **r == c.room);
-    let best = free.map(|(c, _)| (score(c), c)).max_by_key(|(s, c)| (*s, std::cmp::Reverse(c.line)));
+    let best = free
+        .map(|(c, _)| (score(c), c))
+        .max_by_key(|(s, c)| (*s, std::cmp::Reverse(c.line)));
     best.filter(|(s, _)| *s > 0).map(|(_, c)| c)
 }

@@ -2,13 +2,19 @@
 //! whole between base and head, so that a test may move, be renamed, split or put into a table, and not be lost.
 
 mod bag;
+mod calls;
+mod cases;
 mod checks;
 mod compare;
 mod cover;
 mod find;
+mod made;
 mod operands;
+mod outcome;
+mod recognise;
 mod rows;
 mod runs;
+mod scope;
 mod switch;
 mod truth;
 mod words;
@@ -110,7 +116,9 @@ pub(super) struct Inventory {
 /// Names of the product that the checks of a file look at.
 pub(super) fn subjects(inventory: &Inventory) -> BTreeSet<String> {
     let checks = inventory.cases.iter().flat_map(|c| &c.checks);
-    checks.flat_map(|c| c.sides.iter().flat_map(|s| s.names.iter().cloned())).collect()
+    checks
+        .flat_map(|c| c.sides.iter().flat_map(|s| s.names.iter().cloned()))
+        .collect()
 }
 
 /// Values that stand together in one check, with everything that goes into it.

@@ -23,7 +23,11 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
     }
     if plain(links[0].name) == "verify" && links.len() > 1 && links[0].args.is_some() {
         let wanted = links[1..].iter().flat_map(|l| l.args.clone().unwrap_or_default());
-        return Some(vec![Claim::new(Strength::Exact, vec![ast.kids(id)[0]], wanted.collect())]);
+        return Some(vec![Claim::new(
+            Strength::Exact,
+            vec![ast.kids(id)[0]],
+            wanted.collect(),
+        )]);
     }
     assertion(ast, id, &links)
 }
@@ -52,9 +56,12 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
         return hamcrest(ast, &word, &args);
     }
     let subject: Vec<Id> = args.iter().take(1).copied().collect();
-    let promise = rest
-        .iter()
-        .any(|l| matches!(plain(l.name).as_str(), "resolves" | "rejects" | "eventually" | "become" | "fulfilled"));
+    let promise = rest.iter().any(|l| {
+        matches!(
+            plain(l.name).as_str(),
+            "resolves" | "rejects" | "eventually" | "become" | "fulfilled"
+        )
+    });
     let mut out = Vec::new();
     let mut negated = false;
     for (n, link) in rest.iter().enumerate() {
@@ -86,14 +93,50 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
 }
 
 fn is_library(name: &str) -> bool {
-    matches!(plain(name).as_str(), "chai" | "vi" | "jest" | "test" | "rspec" | "page" | "assertions" | "assert" | "truth" | "t")
+    matches!(
+        plain(name).as_str(),
+        "chai" | "vi" | "jest" | "test" | "rspec" | "page" | "assertions" | "assert" | "truth" | "t"
+    )
 }
 
 fn is_connector(word: &str) -> bool {
     let words = [
-        "to", "be", "been", "is", "that", "which", "and", "has", "have", "with", "at", "of", "but", "does", "still",
-        "also", "deep", "nested", "own", "ordered", "all", "it", "resolves", "rejects", "soft", "eventually", "as",
-        "describedas", "because", "configure", "poll", "catch", "then", "finally", "withfailmessage", "usingrecursivecomparison",
+        "to",
+        "be",
+        "been",
+        "is",
+        "that",
+        "which",
+        "and",
+        "has",
+        "have",
+        "with",
+        "at",
+        "of",
+        "but",
+        "does",
+        "still",
+        "also",
+        "deep",
+        "nested",
+        "own",
+        "ordered",
+        "all",
+        "it",
+        "resolves",
+        "rejects",
+        "soft",
+        "eventually",
+        "as",
+        "describedas",
+        "because",
+        "configure",
+        "poll",
+        "catch",
+        "then",
+        "finally",
+        "withfailmessage",
+        "usingrecursivecomparison",
     ];
     words.contains(&word)
 }
@@ -153,7 +196,13 @@ fn says_message(ast: &Ast<'_>, id: Id) -> bool {
 /// A class that nearly every error belongs to.
 pub(super) fn is_broad(ast: &Ast<'_>, id: Id) -> bool {
     let words = [
-        "Exception", "BaseException", "Error", "Throwable", "StandardError", "RuntimeError", "RuntimeException",
+        "Exception",
+        "BaseException",
+        "Error",
+        "Throwable",
+        "StandardError",
+        "RuntimeError",
+        "RuntimeException",
         "Object",
     ];
     match ast.kind(id) {
@@ -241,7 +290,11 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     let last = links.last()?;
     let mut args = last.args.clone()?;
     let word = plain(last.name);
-    let owner = links.len().checked_sub(2).map(|n| plain(links[n].name)).unwrap_or_default();
+    let owner = links
+        .len()
+        .checked_sub(2)
+        .map(|n| plain(links[n].name))
+        .unwrap_or_default();
     let by_library = words::is_assertion_library(&owner)
         && (words::matcher(&word) != Strength::Part || words::is_truth(&word) || is_part_word(&word));
     let counts = matches!(word.as_str(), "assertions" | "hasassertions" | "plan") && links.len() == 2;
@@ -277,31 +330,77 @@ fn is_tester(ast: &Ast<'_>, id: Id) -> bool {
 
 fn is_part_word(word: &str) -> bool {
     let words = [
-        "match", "regex", "contains", "includes", "include", "notequal", "notdeepequal", "notstrictequal", "like",
-        "greater", "less", "greaterorequal", "lessorequal", "indelta", "inepsilon", "errorcontains", "errorindelta",
-        "errorIs", "erroris", "erroras", "subset", "len", "lengthof", "property", "approximately", "closeto", "isabove",
-        "isbelow", "throws", "throwsasync", "not", "zero", "positive", "negative", "empty", "hasproperty", "eqerror", "equalerror",
-        "doesnotmatch", "partialdeepstrictequal", "within", "fileexists",
+        "match",
+        "regex",
+        "contains",
+        "includes",
+        "include",
+        "notequal",
+        "notdeepequal",
+        "notstrictequal",
+        "like",
+        "greater",
+        "less",
+        "greaterorequal",
+        "lessorequal",
+        "indelta",
+        "inepsilon",
+        "errorcontains",
+        "errorindelta",
+        "errorIs",
+        "erroris",
+        "erroras",
+        "subset",
+        "len",
+        "lengthof",
+        "property",
+        "approximately",
+        "closeto",
+        "isabove",
+        "isbelow",
+        "throws",
+        "throwsasync",
+        "not",
+        "zero",
+        "positive",
+        "negative",
+        "empty",
+        "hasproperty",
+        "eqerror",
+        "equalerror",
+        "doesnotmatch",
+        "partialdeepstrictequal",
+        "within",
+        "fileexists",
     ];
     words.contains(&word)
 }
 
 fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
-    let is_error_word = ["raises", "throws", "rejects", "panics", "fails"].iter().any(|w| word.contains(w));
+    let is_error_word = ["raises", "throws", "rejects", "panics", "fails"]
+        .iter()
+        .any(|w| word.contains(w));
     if is_error_word {
         let (wanted, subject): (Vec<Id>, Vec<Id>) = args.iter().partition(|a| {
             let name = ast.chain(**a).last().map(|l| l.name).unwrap_or_default();
             matches!(ast.kind(**a), Kind::Text | Kind::Map | Kind::Pair) || name.starts_with(char::is_uppercase)
         });
-        let strength = if wanted.is_empty() { Strength::Truthy } else { Strength::Type };
+        let strength = if wanted.is_empty() {
+            Strength::Truthy
+        } else {
+            Strength::Type
+        };
         return Claim::new(strength, subject, wanted);
     }
     // A word on an object that keeps the record: `spy.assert_called_with(…)`.
     let object: Vec<Id> = before(ast, id);
     let on_object = object.first().is_some_and(|o| {
         let root = ast.chain(*o).first().map(|l| plain(l.name)).unwrap_or_default();
-        !matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite") && !words::is_assertion_library(&root)
-            && !root.ends_with("assert") && !root.ends_with("assertions") && root != "insta"
+        !matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite")
+            && !words::is_assertion_library(&root)
+            && !root.ends_with("assert")
+            && !root.ends_with("assertions")
+            && root != "insta"
     });
     if on_object {
         let mut claim = worded(word, &object, args);
@@ -322,9 +421,21 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
             claim.strength = claim.strength.min(Strength::Part);
         }
     }
-    let named = args.iter().filter(|a| matches!(plain(ast.word(**a)).as_str(), "delta" | "rel" | "abs" | "atol" | "rtol" | "epsilon"));
-    let extra = positional.get(2).copied().into_iter().chain(named.filter_map(|p| ast.body(*p)));
-    claim.tolerance = extra.filter_map(|e| literal::value(ast.source(e))).next();
+    let named = args.iter().filter(|a| {
+        matches!(
+            plain(ast.word(**a)).as_str(),
+            "delta" | "rel" | "abs" | "atol" | "rtol" | "epsilon"
+        )
+    });
+    let extra = positional
+        .get(2)
+        .copied()
+        .into_iter()
+        .chain(named.filter_map(|p| ast.body(*p)));
+    claim.tolerance = extra
+        .map(|e| literal::value(ast.source(e)))
+        .find(Option::is_some)
+        .flatten();
     if claim.tolerance.is_some() {
         claim.strength = claim.strength.min(Strength::Part);
     }

@@ -107,7 +107,7 @@ impl Switch {
     pub(super) fn options(&mut self, ast: &Ast<'_>, args: &[Id]) {
         for arg in args {
             match ast.kind(*arg) {
-                Kind::Map => self.options(ast, &ast.kids(*arg).to_vec()),
+                Kind::Map => self.options(ast, ast.kids(*arg)),
                 Kind::Pair => self.option(ast, *arg),
                 Kind::Text if ast.source(*arg).starts_with(':') => {
                     let word = literal::inner(ast.source(*arg));
@@ -163,7 +163,8 @@ impl Switch {
             "timeout" => self.timeout = number.or(self.timeout),
             "tag" | "category" | "group" | "groups" | "trait" => {
                 let values = ast.walk(mark).filter(|n| ast.kind(*n) == Kind::Text);
-                self.tags.extend(values.map(|v| literal::inner(ast.source(v)).to_owned()));
+                self.tags
+                    .extend(values.map(|v| literal::inner(ast.source(v)).to_owned()));
             }
             _ => {
                 let condition = last.arg(0).map(|c| ast.flat(c)).unwrap_or(inside);
@@ -194,20 +195,45 @@ impl Switch {
 
 /// A condition that leaves tests on where tests run.
 fn is_test_cfg(inside: &str) -> bool {
-    let words: Vec<&str> = inside.split(' ').filter(|w| w.chars().all(char::is_alphanumeric)).collect();
+    let words: Vec<&str> = inside
+        .split(' ')
+        .filter(|w| w.chars().all(char::is_alphanumeric))
+        .collect();
     words == ["cfg", "test"]
 }
 
 fn number(ast: &Ast<'_>, id: Id) -> Option<f64> {
-    (ast.kind(id) == Kind::Number).then(|| literal::value(ast.source(id))).flatten()
+    (ast.kind(id) == Kind::Number)
+        .then(|| literal::value(ast.source(id)))
+        .flatten()
 }
 
 /// Says on which system or version something runs.
 pub(super) fn is_platform(condition: &str) -> bool {
     let lower = condition.to_lowercase();
     let words = [
-        "platform", "os_name", "os.name", "os . name", "goos", "windows", "win32", "darwin", "linux", "unix", "version_info", "version",
-        "target_os", "target_family", "target_arch", "target_pointer", "macos", "jre", "onos", "ruby_engine", "goarch", "implementation_name",
+        "platform",
+        "os_name",
+        "os.name",
+        "os . name",
+        "goos",
+        "windows",
+        "win32",
+        "darwin",
+        "linux",
+        "unix",
+        "version_info",
+        "version",
+        "target_os",
+        "target_family",
+        "target_arch",
+        "target_pointer",
+        "macos",
+        "jre",
+        "onos",
+        "ruby_engine",
+        "goarch",
+        "implementation_name",
     ];
     let elsewhere = ["env", "getenv", "ci", "random", "short", "true", "false", "any ( )"];
     let parts: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).collect();

@@ -146,7 +146,11 @@ fn call(ast: &Ast<'_>, id: Id, negated: bool) -> Claim {
         }
         "contains" | "includes" | "include" | "startswith" | "endswith" | "hasprefix" | "hassuffix" | "match"
         | "ismatch" | "test" | "any" | "all" | "some" | "every" | "has" | "isclose" => Strength::Part,
-        "bool" | "boolean" => return args.first().map_or_else(|| bare(ast, id, negated), |a| bare(ast, *a, negated)),
+        "bool" | "boolean" => {
+            return args
+                .first()
+                .map_or_else(|| bare(ast, id, negated), |a| bare(ast, *a, negated));
+        }
         _ => return bare(ast, id, negated),
     };
     // `matches!(x, Ok(_))` wants the kind only.

@@ -64,7 +64,10 @@ fn new_side(patch: &FilePatch, old: Option<&Side>) -> Result<Option<Side>, Patch
         .unwrap_or(PLAIN);
     // A submodule has no content here, only its place.
     if mode == content::SUBMODULE {
-        return Ok(Some(Side { mode, bytes: Vec::new() }));
+        return Ok(Some(Side {
+            mode,
+            bytes: Vec::new(),
+        }));
     }
     let before = old.map_or(&[][..], |s| s.bytes.as_slice());
     let bytes = match &patch.body {

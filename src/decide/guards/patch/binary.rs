@@ -5,8 +5,7 @@ use std::io::Read as _;
 /// What a block may come to; beyond it nothing can be reviewed anyway.
 const LARGEST: usize = 64 << 20;
 
-const ALPHABET: &[u8; 85] =
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
 /// One line: its length as a letter, then five characters for each four bytes.
 pub(super) fn decode_line(line: &[u8]) -> Option<Vec<u8>> {

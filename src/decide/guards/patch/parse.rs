@@ -2,6 +2,9 @@
 
 use super::{Body, FilePatch, Hunk, PatchError, binary};
 
+/// None stands for no file.
+type Name = Option<Vec<u8>>;
+
 struct Reader<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
@@ -19,7 +22,8 @@ pub fn parse(diff: &[u8]) -> Result<Vec<FilePatch>, PatchError> {
             out.push(reader.git_file()?);
         } else if line.starts_with(b"--- ") && reader.ahead(1).is_some_and(|l| l.starts_with(b"+++ ")) {
             out.push(reader.plain_file()?);
-        } else if line.starts_with(b"@@ -") || line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ") {
+        } else if line.starts_with(b"@@ -") || line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ")
+        {
             return Err(reader.error("a hunk without a file, or a combined diff"));
         } else {
             reader.at += 1;
@@ -132,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `--- a/x` and `+++ b/y`.
-    fn names(&mut self) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), PatchError> {
+    fn names(&mut self) -> Result<(Name, Name), PatchError> {
         let mut sides = [None, None];
         for (side, mark) in sides.iter_mut().zip([b"--- ".as_slice(), b"+++ "]) {
             let line = self.peek().and_then(|l| l.strip_prefix(mark));
@@ -243,7 +247,9 @@ impl<'a> Reader<'a> {
             (None, Some(size)) => (true, size),
             (None, None) => return Err(self.error("a binary block has no head")),
         };
-        let size = std::str::from_utf8(size).ok().and_then(|s| s.trim().parse::<usize>().ok());
+        let size = std::str::from_utf8(size)
+            .ok()
+            .and_then(|s| s.trim().parse::<usize>().ok());
         let size = size.ok_or_else(|| self.error("a binary block has no size"))?;
         self.at += 1;
         let mut packed = Vec::new();
@@ -254,7 +260,11 @@ impl<'a> Reader<'a> {
         }
         self.at += usize::from(self.peek().is_some());
         let bytes = binary::inflate(&packed, size).ok_or_else(|| self.error("a binary block is damaged"))?;
-        Ok(if delta { Body::Delta(bytes) } else { Body::Literal(bytes) })
+        Ok(if delta {
+            Body::Delta(bytes)
+        } else {
+            Body::Literal(bytes)
+        })
     }
 }
 

@@ -100,10 +100,7 @@ fn names_with_quotes_and_blanks() {
     let path = "s\u{e9} \"q\".py";
     assert_eq!(shown(&changes(diff, &[(path, "a\n")])), one(path, FILE, "b\n"));
     let diff = "diff --git a/a b/c.txt b/a b/c.txt\nold mode 100644\nnew mode 100755\n";
-    assert_eq!(
-        base_paths(&parse(diff.as_bytes()).unwrap()),
-        [b"a b/c.txt".to_vec()]
-    );
+    assert_eq!(base_paths(&parse(diff.as_bytes()).unwrap()), [b"a b/c.txt".to_vec()]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whether a command of the head checks less than one of the base.
 
 use super::{keys::plain, shell::Command};
+use crate::decide::guards::listed::listed;
 
 /// What became of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,11 +14,10 @@ pub(super) enum Change {
 }
 
 /// Programs that check nothing.
-const PLAIN: &[&str] = &[
-    "echo", "cd", "export", "set", "mkdir", "cp", "mv", "rm", "ls", "cat", "sleep", "printf", "true", ":", "source", ".", "pwd", "touch", "chmod",
-    "apt-get", "apt", "brew", "curl", "wget", "tar", "unzip", "date", "tee", "head", "tail", "sort", "which", "env", "git", "gem", "case", "esac", "if", "fi",
-    "for", "done", "while", "in", "shift", "local", "read", "trap", "unset", "alias", "shopt", "ln", "gpg", "su", "apk", "yum", "python3.11", "corepack",
-];
+const PLAIN: &str = "\
+    echo cd export set mkdir cp mv rm ls cat sleep printf true : source . pwd touch chmod apt-get apt brew curl \
+    wget tar unzip date tee head tail sort which env git gem case esac if fi for done while in shift local read \
+    trap unset alias shopt ln gpg su apk yum python3.11 corepack";
 
 /// A failure of the command says that something is wrong with the code.
 pub(super) fn is_check(command: &Command) -> bool {
@@ -25,46 +25,74 @@ pub(super) fn is_check(command: &Command) -> bool {
     match words.as_slice() {
         ["exit" | "return", code, ..] => !matches!(*code, "0"),
         ["exit" | "return"] | [] => false,
-        [program, ..] if PLAIN.contains(program) => false,
-        ["npm" | "yarn" | "pnpm" | "bun" | "pip" | "pip3" | "bundle" | "poetry" | "uv" | "composer" | "cargo" | "go" | "dotnet" | "mix", sub, ..]
-            if matches!(*sub, "install" | "ci" | "i" | "add" | "update" | "restore" | "deps.get" | "mod" | "sync" | "config" | "login" | "global" | "fetch" | "--version" | "clean" | "cache") =>
+        [program, ..] if listed(PLAIN, program) => false,
+        [
+            "npm" | "yarn" | "pnpm" | "bun" | "pip" | "pip3" | "bundle" | "poetry" | "uv" | "composer" | "cargo" | "go"
+            | "dotnet" | "mix",
+            sub,
+            ..,
+        ] if matches!(
+            *sub,
+            "install"
+                | "ci"
+                | "i"
+                | "add"
+                | "update"
+                | "restore"
+                | "deps.get"
+                | "mod"
+                | "sync"
+                | "config"
+                | "login"
+                | "global"
+                | "fetch"
+                | "--version"
+                | "clean"
+                | "cache"
+        ) =>
         {
             false
         }
-        ["python" | "python3", "-m", "pip", ..] => false,
-        ["yarn"] => false,
+        ["python" | "python3", "-m", "pip", ..] | ["yarn"] => false,
         _ => true,
     }
 }
 
 /// Words that a command must keep: without them it checks less.
-const STRICT: &[&str] = &[
-    "coverage", "cov", "covfailunder", "failunder", "strict", "strictmarkers", "strictconfig", "check", "alltargets", "workspace", "all", "allfeatures", "race",
-    "forbidonly", "forbidpending", "ci", "werror", "dwarnings", "d", "maxwarnings", "locked", "frozenlockfile", "frozen", "failonrisky", "failonwarning", "failonskipped", "failonincomplete",
-    "vet", "doctestmodules", "doc", "recursive", "checkcoverage", "noemit", "diff", "exitcode", "errorexitcode", "fail", "failoninconclusive", "shuffle", "warningsaserrors", "immutable", "failonempty",
-    "bail", "failzerotests", "errorondeprecated", "reporterrors", "failurelevel", "strictequality", "nowarn_", "denywarnings", "verify", "detectopenhandles",
-];
+const STRICT: &str = "\
+    coverage cov covfailunder failunder strict strictmarkers strictconfig check alltargets workspace all \
+    allfeatures race forbidonly forbidpending ci werror dwarnings d maxwarnings locked frozenlockfile frozen \
+    failonrisky failonwarning failonskipped failonincomplete vet doctestmodules doc recursive checkcoverage \
+    noemit diff exitcode errorexitcode fail failoninconclusive shuffle warningsaserrors immutable failonempty \
+    bail failzerotests errorondeprecated reporterrors failurelevel strictequality denywarnings verify \
+    detectopenhandles";
 
 /// Words that make a command check less.
-const LOOSE: &[&str] = &[
-    "t", "testnamepattern", "k", "deselect", "ignore", "ignoreglob", "grep", "g", "filter", "run", "skip", "exclude", "m", "passwithnotests", "retries", "reruns", "retry",
-    "updatesnapshot", "u", "update", "noverify", "nofail", "nofailontestfailure", "dskiptests", "skiptests", "exitzero", "nocov", "nocoverage", "warnonly", "lib", "only", "testpathpattern",
-    "testpathpatterns", "testpathignorepatterns", "shard", "short", "force", "quiet", "noerroronunmatchedpattern", "continueoncollectionerrors", "ifpresent", "dmaventestskip", "dmaventestfailureignore",
-    "dtestfailureignore", "dtest", "dit", "x", "excludegroup", "excludetag", "excludetask", "tag", "tags", "group", "bin", "bins", "example", "onlychanged", "onlyfailures", "lastfailed", "lf", "changed", "changedsince", "since",
-    "related", "findrelatedtests", "ignorefailures", "continue", "allowfailure", "noservererrors", "silentfail", "e", "forceexit", "test", "package", "p", "nodoctest", "p_", "disable", "disablewarnings", "noerror",
-    "fn", "denames", "namepattern", "testnameregex", "invert", "allowempty", "rerunfailingtestscount", "repeatuntilfail_", "maxfail_", "allownoteststorun", "ignoreerrors", "skipdirs", "skipfiles", "c_", "allow", "a_", "cap_lints", "caplints", "updatesnapshots", "ciupdate", "snapshotupdate",
-];
+const LOOSE: &str = "\
+    t testnamepattern k deselect ignore ignoreglob grep g filter run skip exclude m passwithnotests retries \
+    reruns retry updatesnapshot u update noverify nofail nofailontestfailure dskiptests skiptests exitzero nocov \
+    nocoverage warnonly lib only testpathpattern testpathpatterns testpathignorepatterns shard short force quiet \
+    noerroronunmatchedpattern continueoncollectionerrors ifpresent dmaventestskip dmaventestfailureignore \
+    dtestfailureignore dtest dit x excludegroup excludetag excludetask tag tags group bin bins example \
+    onlychanged onlyfailures lastfailed lf changed changedsince since related findrelatedtests ignorefailures \
+    continue allowfailure noservererrors silentfail e forceexit test package p nodoctest disable disablewarnings \
+    noerror fn denames namepattern testnameregex invert allowempty rerunfailingtestscount allownoteststorun \
+    ignoreerrors skipdirs skipfiles allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
 
 /// Words that say how something is shown or how fast it is.
-const NEUTRAL: &[&str] = &[
-    "v", "vv", "verbose", "q", "s", "color", "colors", "nocolor", "j", "n", "jobs", "workers", "maxworkers", "parallel", "runinband", "reporter", "reporters", "format", "outputfile", "output",
-    "o", "junitxml", "json", "cache", "cachelocation", "durations", "tb", "ra", "rx", "watch", "watchall", "timestamp", "stats", "noprogress", "progress", "count", "pretty", "log", "showoutput", "nocapture", "batchmode",
-    "b", "covreport", "coverageprofile", "coverprofile", "covermode", "yes", "y", "dcolor", "loglevel", "numprocesses", "dist", "concurrency", "threads", "logheapusage", "inspect", "stacktrace", "info", "console",
-];
+const NEUTRAL: &str = "\
+    v vv verbose q s color colors nocolor j n jobs workers maxworkers parallel runinband reporter reporters \
+    format outputfile output o junitxml json cache cachelocation durations tb ra rx watch watchall timestamp \
+    stats noprogress progress count pretty log showoutput nocapture batchmode b covreport coverageprofile \
+    coverprofile covermode yes y dcolor loglevel numprocesses dist concurrency threads logheapusage inspect \
+    stacktrace info console";
 
 /// Numbers behind these are a bar, behind those a limit.
-const BARS: &[&str] = &["covfailunder", "failunder", "coveragethreshold", "minimumcoverage", "lines", "branches", "functions", "statements", "min"];
-const LIMITS: &[&str] = &["maxwarnings", "timeout", "testtimeout", "retries", "reruns", "retry", "maxfail", "rerunfailingtestscount", "maxcomplexity", "maxlinelength", "slow"];
+const BARS: &str = "\
+    covfailunder failunder coveragethreshold minimumcoverage lines branches functions statements min";
+const LIMITS: &str = "\
+    maxwarnings timeout testtimeout retries reruns retry maxfail rerunfailingtestscount maxcomplexity \
+    maxlinelength slow";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Flag {
@@ -102,12 +130,12 @@ fn parts(command: &Command) -> (Vec<String>, Vec<Flag>) {
 }
 
 fn takes_value(name: &str, shown: &str) -> bool {
-    let with = [
-        "k", "m", "t", "g", "run", "grep", "filter", "deselect", "ignore", "exclude", "skip", "maxwarnings", "retries", "reruns", "timeout", "testnamepattern", "config",
-        "c", "cov", "covfailunder", "failunder", "d", "p", "n", "j", "o", "lines", "branches", "package", "features", "testpathpattern", "reporter", "project", "tags", "tag", "only", "x", "e", "w", "a", "test", "count", "f", "shard", "since",
-        "coveragethreshold", "excludegroup", "group", "testtimeout", "retry", "bin", "example", "name", "format", "r", "require",
-    ];
-    with.contains(&name) && !(shown == "-v" || shown == "--watch")
+    let with = "\
+        k m t g run grep filter deselect ignore exclude skip maxwarnings retries reruns timeout testnamepattern \
+        config c cov covfailunder failunder d p n j o lines branches package features testpathpattern reporter \
+        project tags tag only x e w a test count f shard since coveragethreshold excludegroup group testtimeout \
+        retry bin example name format r require";
+    listed(with, name) && !(shown == "-v" || shown == "--watch")
 }
 
 /// The same command with other words.
@@ -116,33 +144,45 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
         return Change::Weaker("its failure no longer counts".to_owned());
     }
     let ((old_words, old_flags), (new_words, new_flags)) = (parts(old), parts(new));
-    let mut verdict = if old.counts == new.counts { Change::Same } else { Change::Stricter };
-    let lost: Vec<&Flag> = old_flags.iter().filter(|f| !new_flags.iter().any(|n| n.name == f.name)).collect();
-    let gained: Vec<&Flag> = new_flags.iter().filter(|f| !old_flags.iter().any(|o| o.name == f.name)).collect();
+    let mut verdict = if old.counts == new.counts {
+        Change::Same
+    } else {
+        Change::Stricter
+    };
+    let lost: Vec<&Flag> = old_flags
+        .iter()
+        .filter(|f| !new_flags.iter().any(|n| n.name == f.name))
+        .collect();
+    let gained: Vec<&Flag> = new_flags
+        .iter()
+        .filter(|f| !old_flags.iter().any(|o| o.name == f.name))
+        .collect();
     let mut other = false;
     for flag in &lost {
         match () {
-            () if STRICT.contains(&flag.name.as_str()) => {
+            () if listed(STRICT, &flag.name) => {
                 return Change::Weaker(format!("{} is gone", flag.shown));
             }
-            () if LOOSE.contains(&flag.name.as_str()) => verdict = Change::Stricter,
-            () if NEUTRAL.contains(&flag.name.as_str()) => {}
+            () if listed(LOOSE, &flag.name) => verdict = Change::Stricter,
+            () if listed(NEUTRAL, &flag.name) => {}
             () => other = true,
         }
     }
     for flag in &gained {
-        let zero = flag.name == "maxwarnings" || BARS.contains(&flag.name.as_str());
+        let zero = flag.name == "maxwarnings" || listed(BARS, &flag.name);
         match () {
-            () if zero || STRICT.contains(&flag.name.as_str()) => verdict = Change::Stricter,
-            () if LOOSE.contains(&flag.name.as_str()) => {
+            () if zero || listed(STRICT, &flag.name) => verdict = Change::Stricter,
+            () if listed(LOOSE, &flag.name) => {
                 return Change::Weaker(format!("{} is added", flag.shown));
             }
-            () if NEUTRAL.contains(&flag.name.as_str()) => {}
+            () if listed(NEUTRAL, &flag.name) => {}
             () => other = true,
         }
     }
     for flag in &new_flags {
-        let Some(before) = old_flags.iter().find(|o| o.name == flag.name) else { continue };
+        let Some(before) = old_flags.iter().find(|o| o.name == flag.name) else {
+            continue;
+        };
         match values(flag, before) {
             Change::Same => {}
             Change::Other => other = true,
@@ -175,22 +215,22 @@ fn values(new: &Flag, old: &Flag) -> Change {
     }
     let numbers = (old.value.parse::<f64>(), new.value.parse::<f64>());
     match numbers {
-        (Ok(was), Ok(is)) if BARS.contains(&new.name.as_str()) => {
+        (Ok(was), Ok(is)) if listed(BARS, &new.name) => {
             if is < was {
                 Change::Weaker(format!("{} is lower", new.shown))
             } else {
                 Change::Stricter
             }
         }
-        (Ok(was), Ok(is)) if LIMITS.contains(&new.name.as_str()) => {
+        (Ok(was), Ok(is)) if listed(LIMITS, &new.name) => {
             if is > was {
                 Change::Weaker(format!("{} is higher", new.shown))
             } else {
                 Change::Stricter
             }
         }
-        _ if NEUTRAL.contains(&new.name.as_str()) => Change::Same,
-        _ if LOOSE.contains(&new.name.as_str()) || STRICT.contains(&new.name.as_str()) => {
+        _ if listed(NEUTRAL, &new.name) => Change::Same,
+        _ if listed(LOOSE, &new.name) || listed(STRICT, &new.name) => {
             Change::Weaker(format!("{} has another value", new.shown))
         }
         _ => Change::Other,
@@ -201,5 +241,9 @@ fn values(new: &Flag, old: &Flag) -> Change {
 pub(super) fn likeness(a: &Command, b: &Command) -> usize {
     let common = a.words.iter().filter(|w| b.words.contains(w)).count();
     let first = usize::from(a.words.first() == b.words.first());
-    if first == 0 && common < 2 { 0 } else { 10 * first + common }
+    if first == 0 && common < 2 {
+        0
+    } else {
+        10 * first + common
+    }
 }

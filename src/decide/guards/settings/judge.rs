@@ -21,7 +21,9 @@ pub(super) struct Judged {
 
 impl Judged {
     pub(super) fn weaker(&mut self, why: impl Into<String>, line: u32, was: &str, is: &str) {
-        let hit = Hit::new(RULE, GuardVerdict::Reject, why.into()).at(line.max(1)).change(was, is);
+        let hit = Hit::new(RULE, GuardVerdict::Reject, why.into())
+            .at(line.max(1))
+            .change(was, is);
         self.hits.push(hit);
     }
 
@@ -68,13 +70,17 @@ pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut
 /// Entries of a list of maps that only stand under another name now.
 fn moved_elements<'s>(was: &'s Groups<'_>, is: &Groups<'_>) -> Vec<&'s Vec<String>> {
     let bare = |path: &[String]| -> Vec<String> {
-        path.iter().map(|p| if p.starts_with('[') { "[]".to_owned() } else { p.clone() }).collect()
+        path.iter()
+            .map(|p| if p.starts_with('[') { "[]".to_owned() } else { p.clone() })
+            .collect()
     };
     let same = |a: &[&Setting], b: &[&Setting]| a.iter().map(|s| &s.value).eq(b.iter().map(|s| &s.value));
     was.iter()
         .filter(|(path, values)| {
             !is.contains_key(*path)
-                && is.iter().any(|(p, v)| !was.contains_key(p) && bare(p) == bare(path) && same(v, values))
+                && is
+                    .iter()
+                    .any(|(p, v)| !was.contains_key(p) && bare(p) == bare(path) && same(v, values))
         })
         .map(|(path, _)| path)
         .collect()
@@ -85,13 +91,19 @@ fn value<'s>(settings: &[&'s Setting]) -> &'s str {
 }
 
 fn number(text: &str) -> Option<f64> {
-    let bare: String = text.chars().filter(|c| c.is_ascii_digit() || matches!(c, '.' | '-')).collect();
+    let bare: String = text
+        .chars()
+        .filter(|c| c.is_ascii_digit() || matches!(c, '.' | '-'))
+        .collect();
     let unit = if text.trim_end().ends_with('m') { 60.0 } else { 1.0 };
     bare.parse::<f64>().ok().map(|n| n * unit)
 }
 
 fn on(text: &str) -> bool {
-    matches!(text.to_lowercase().as_str(), "true" | "yes" | "1" | "on" | "error" | "all")
+    matches!(
+        text.to_lowercase().as_str(),
+        "true" | "yes" | "1" | "on" | "error" | "all"
+    )
 }
 
 fn key_of(path: &[String]) -> String {
@@ -130,7 +142,6 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
         },
         Trend::On if on(was) && !on(is) => weaker(format!("{name} is switched off")),
         Trend::Off if !on(was) && on(is) => weaker(format!("{name} is switched on")),
-        Trend::On | Trend::Off => {}
         Trend::Severity => {
             let rank = |list: &[&Setting]| list.first().and_then(|s| severity(&s.value));
             if rank(after) < rank(before) {
@@ -140,12 +151,16 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
         Trend::LeftOut | Trend::TakenIn => elements(path, kind, before, after, out),
         Trend::Condition => weaker(format!("{name} is another condition")),
         Trend::Options => options(&name, before, after, out),
-        Trend::Command => {}
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, &was_shown, &is_shown),
         Trend::Unknown if strict => {
-            out.unknown("a setting changes whose meaning is not known", first.line, &was_shown, &is_shown);
+            out.unknown(
+                "a setting changes whose meaning is not known",
+                first.line,
+                &was_shown,
+                &is_shown,
+            );
         }
-        Trend::Unknown => {}
+        Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
     }
 }
 
@@ -179,7 +194,12 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
         Trend::Options => options(&name, before, &[], out),
         Trend::SetUp | Trend::Limit => out.unknown("a setting of the runner is gone", before[0].line, &shown, ""),
         Trend::Unknown if strict => {
-            out.unknown("a setting is gone whose meaning is not known", before[0].line, &shown, "");
+            out.unknown(
+                "a setting is gone whose meaning is not known",
+                before[0].line,
+                &shown,
+                "",
+            );
         }
         _ => {}
     }
@@ -191,7 +211,10 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let first = after[0];
     let shown = first.shown();
     // What is new as a whole cannot weaken what was there.
-    let parent = path.len() < 2 || was.keys().any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1]);
+    let parent = path.len() < 2
+        || was
+            .keys()
+            .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1]);
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
         Trend::Off if on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched on")),
@@ -199,7 +222,9 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
         Trend::LeftOut => weaker(format!("{name} leaves something out")),
-        Trend::Condition if parent && !is_always(is) => weaker(format!("{name} makes it run only where a condition holds")),
+        Trend::Condition if parent && !is_always(is) => {
+            weaker(format!("{name} makes it run only where a condition holds"));
+        }
         Trend::Limit if is_findings(path) && number(is).is_some_and(|n| n > 0.0) => {
             weaker(format!("{name} allows findings"));
         }
@@ -218,7 +243,10 @@ fn is_top(path: &[String]) -> bool {
 
 fn is_always(condition: &str) -> bool {
     let bare = condition.trim_start_matches("${{").trim_end_matches("}}").trim();
-    matches!(bare, "always()" | "!cancelled()" | "success()" | "always" | "true" | "success() || failure()")
+    matches!(
+        bare,
+        "always()" | "!cancelled()" | "success()" | "always" | "true" | "success() || failure()"
+    )
 }
 
 fn is_findings(path: &[String]) -> bool {
@@ -232,7 +260,8 @@ fn is_findings(path: &[String]) -> bool {
 fn is_filter(path: &[String]) -> bool {
     let keys: Vec<String> = path.iter().map(|p| plain(p)).collect();
     let last = keys.last().map(String::as_str);
-    keys.iter().any(|k| k == "on") && matches!(last, Some("paths" | "branches" | "types" | "tags")) || matches!(last, Some("testregex" | "testnamepattern" | "onlychanged"))
+    keys.iter().any(|k| k == "on") && matches!(last, Some("paths" | "branches" | "types" | "tags"))
+        || matches!(last, Some("testregex" | "testnamepattern" | "onlychanged"))
 }
 
 /// A string of options on both sides.
@@ -298,7 +327,12 @@ fn parsed(job: &[String], settings: &[Setting]) -> Vec<Command> {
 
 /// A job, a task, a hook: all commands below it run in turn.
 fn owner(path: &[String]) -> Vec<String> {
-    let at = path.iter().position(|p| matches!(p.as_str(), "steps" | "script" | "run" | "commands" | "cmds" | "before_script" | "after_script" | "scripts"));
+    let at = path.iter().position(|p| {
+        matches!(
+            p.as_str(),
+            "steps" | "script" | "run" | "commands" | "cmds" | "before_script" | "after_script" | "scripts"
+        )
+    });
     match at {
         Some(at) if path[at] == "scripts" => path.iter().take(at + 2).cloned().collect(),
         Some(at) => path[..at].to_vec(),
@@ -314,7 +348,10 @@ pub(super) fn script(name: &str, old: &[Command], new: &[Command], line: u32, ou
     let mut left = Vec::new();
     // Those that stay as they are first, so that one is not taken for another.
     for command in was {
-        match rest.iter().position(|r| r.words == command.words && r.counts >= command.counts) {
+        match rest
+            .iter()
+            .position(|r| r.words == command.words && r.counts >= command.counts)
+        {
             Some(at) => {
                 rest.remove(at);
             }

@@ -1,6 +1,8 @@
 //! What a key of a checker's, runner's or automation's configuration means for the strength of the gate. Keys are
 //! compared without case and marks, so `fail_under`, `failUnder` and `fail-under` are one key.
 
+use crate::decide::guards::listed::{begins, listed};
+
 /// In which direction a value makes the gate weaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trend {
@@ -32,85 +34,81 @@ pub(super) enum Trend {
 }
 
 pub(super) fn plain(key: &str) -> String {
-    key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    key.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
-const BARS: &[&str] = &[
-    "failunder", "covfailunder", "minimumcoverage", "minimumcoveragebyfile", "minimum", "mincoverage", "lines", "branches",
-    "functions", "statements", "line", "branch", "target", "break", "minscore", "score", "mutationscore", "level",
-    "warninglevel", "numruns", "maxexamples", "mincoveredmsi", "minmsi", "cases", "coverageminimum", "minimumtokens", "instruction",
-];
+const BARS: &str = "\
+    failunder covfailunder minimumcoverage minimumcoveragebyfile minimum mincoverage lines branches functions \
+    statements line branch target break minscore score mutationscore level warninglevel numruns maxexamples \
+    mincoveredmsi minmsi cases coverageminimum minimumtokens instruction";
 
-const REPEATS: &[&str] = &[
-    "retry", "retries", "rerun", "reruns", "retrytimes", "maxretries", "rerunfailingtestscount", "flakyretries", "testretries",
-    "attempts", "maxattempts", "retrycount", "repeatuntilpass", "rerunfailures",
-];
+const REPEATS: &str = "\
+    retry retries rerun reruns retrytimes maxretries rerunfailingtestscount flakyretries testretries attempts \
+    maxattempts retrycount repeatuntilpass rerunfailures";
 
-const LIMITS: &[&str] = &[
-    "timeout", "testtimeout", "hooktimeout", "timeoutminutes", "timeoutinminutes", "teardowntimeout", "slowtestthreshold", "globaltimeout",
-    "defaultcommandtimeout", "slow", "maxwarnings", "max", "maxcomplexity", "complexity", "maxlinelength",
-    "maxlines", "maxfailures", "threshold", "maximumcoveragedrop", "maximumdrop", "tolerance", "allowedfailures",
-    "maxdiffpixels", "maxdiffpixelratio", "maxsameissues", "maxissuesperlinter", "maxerrors", "faillimit", "maxallowedviolations", "slowtimeout", "terminateafter",
-];
+const LIMITS: &str = "\
+    timeout testtimeout hooktimeout timeoutminutes timeoutinminutes teardowntimeout slowtestthreshold \
+    globaltimeout defaultcommandtimeout slow maxwarnings max maxcomplexity complexity maxlinelength maxlines \
+    maxfailures threshold maximumcoveragedrop maximumdrop tolerance allowedfailures maxdiffpixels \
+    maxdiffpixelratio maxsameissues maxissuesperlinter maxerrors faillimit maxallowedviolations slowtimeout \
+    terminateafter";
 
-const ON: &[&str] = &[
-    "strict", "checkjs", "alwaysstrict", "exactoptionalpropertytypes", "useunknownincatchvariables", "noemitonerror",
-    "nouncheckedindexedaccess", "nopropertyaccessfromindexsignature", "xfailstrict", "enabled", "enable", "all", "perfile",
-    "forceconsistentcasinginfilenames", "workspace", "test", "autotests", "doctest", "harness", "bench", "overflowchecks", "treatwarningsaserrors", "ci",
-    "required", "noimplicitoptional", "localpartialtypes", "verify", "warningsaserrors", "enforceonminorreleases", "failfast", "haltonfailure", "stoponfailure",
-    "branch_", "errorsummary", "codeanalysistreatwarningsaserrors", "nullable",
-];
+const ON: &str = "\
+    strict checkjs alwaysstrict exactoptionalpropertytypes useunknownincatchvariables noemitonerror \
+    nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
+    forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
+    treatwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
+    enforceonminorreleases failfast haltonfailure stoponfailure errorsummary codeanalysistreatwarningsaserrors \
+    nullable";
 
-const ON_STARTS: &[&str] = &[
-    "failon", "failif", "failwhen", "disallow", "warn", "strict", "nofallthrough", "nounused", "noimplicit", "forbid", "require", "enforce",
-    "check", "bestrict", "deny", "report", "erroron", "dieon",
-];
+const ON_STARTS: &str = "\
+    failon failif failwhen disallow warn strict nofallthrough nounused noimplicit forbid require enforce check \
+    bestrict deny report erroron dieon";
 
-const OFF: &[&str] = &[
-    "skiplibcheck", "passwithnotests", "continueonerror", "testfailureignore", "dangerouslyignoreunhandlederrors", "informational",
-    "softfail", "exitzero", "warnonly", "nocheck", "updatesnapshots", "noresolve", "optional", "quiet", "noerroronunmatchedpattern",
-    "maventestskip", "nocoverage", "onlychanged",
-];
+const OFF: &str = "\
+    skiplibcheck passwithnotests continueonerror testfailureignore dangerouslyignoreunhandlederrors \
+    informational softfail exitzero warnonly nocheck updatesnapshots noresolve optional quiet \
+    noerroronunmatchedpattern maventestskip nocoverage onlychanged";
 
-const OFF_STARTS: &[&str] = &["allow", "ignore", "skip", "disable", "permit", "suppress", "continueon", "nofail", "passwith", "exclude"];
+const OFF_STARTS: &str = "\
+    allow ignore skip disable permit suppress continueon nofail passwith exclude";
 
-const LEFT_OUT: &[&str] = &[
-    "ignore", "extendignore", "perfileignores", "exclude", "extendexclude", "omit", "excludelines", "testpathignorepatterns",
-    "coveragepathignorepatterns", "modulepathignorepatterns", "norecursedirs", "disable", "disabled", "deselect", "skip",
-    "excluderules", "excludedirs", "excludefiles", "excludes", "excludedgroups", "excludetags", "ignorepatterns",
-    "ignorepaths", "ignorefiles", "pathsignore", "branchesignore", "except", "nowarn", "testignore", "skipfiles", "allowlist",
-    "excludefrom", "excludespecpattern", "disabledrules", "disabledchecks", "ignoreerrors", "suppressions", "collectignore", "collectignoreglob", "excludearch",
-    "excludepattern", "skippaths", "tagsignore", "excludeannotation", "disabledruleids", "exclusions", "excluded",
-];
+const LEFT_OUT: &str = "\
+    ignore extendignore perfileignores exclude extendexclude omit excludelines testpathignorepatterns \
+    coveragepathignorepatterns modulepathignorepatterns norecursedirs disable disabled deselect skip \
+    excluderules excludedirs excludefiles excludes excludedgroups excludetags ignorepatterns ignorepaths \
+    ignorefiles pathsignore branchesignore except nowarn testignore skipfiles allowlist excludefrom \
+    excludespecpattern disabledrules disabledchecks ignoreerrors suppressions collectignore collectignoreglob \
+    excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded";
 
-const TAKEN_IN: &[&str] = &[
-    "select", "extendselect", "enable", "enabled", "include", "files", "testmatch", "testregex", "testpaths", "spec", "specs", "roots", "source",
-    "sources", "collectcoveragefrom", "linters", "plugins", "extends", "presets", "needs", "types", "envlist", "members",
-    "directory", "filterwarnings", "dependson", "on", "stages", "pythonfiles", "pythonfunctions", "pythonclasses", "testdir",
-    "specpattern", "requires", "onlyrules", "optinrules", "analyzerrules", "testsuite", "file", "testsourcedirectory", "projects", "paths", "depends", "testfiles", "requiredplugins",
-    "packages", "enabledrules", "include_", "rulesdir", "events", "jobs",
-];
+const TAKEN_IN: &str = "\
+    select extendselect enable enabled include files testmatch testregex testpaths spec specs roots source \
+    sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
+    filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
+    onlyrules optinrules analyzerrules testsuite file testsourcedirectory projects paths depends testfiles \
+    requiredplugins packages enabledrules rulesdir events jobs";
 
-const CONDITIONS: &[&str] = &["if", "when", "only", "rules", "condition", "stages_", "pythonversion_", "platform_", "runif", "skipif"];
+const CONDITIONS: &str = "\
+    if when only rules condition runif skipif";
 
-const COMMANDS: &[&str] = &[
-    "run", "script", "scripts", "beforescript", "afterscript", "command", "commands", "entry", "cmd", "cmds", "exec", "bash", "sh", "pwsh",
-    "powershell", "steps", "install", "beforeinstall", "sh_", "argv", "precommit", "prepush", "testcommand", "buildcommand", "task", "commandspre", "commandspost",
-];
+const COMMANDS: &str = "\
+    run script scripts beforescript afterscript command commands entry cmd cmds exec bash sh pwsh powershell \
+    steps install beforeinstall argv precommit prepush testcommand buildcommand task commandspre commandspost";
 
-const OPTIONS: &[&str] = &[
-    "addopts", "args", "rustflags", "goflags", "argline", "clippyargs", "pytestargs", "opts", "flags", "compilerargs", "buildflags", "testargs", "arguments",
-];
+const OPTIONS: &str = "\
+    addopts args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
+    arguments";
 
-const SET_UP: &[&str] = &[
-    "setupfiles", "setupfilesafterenv", "globalsetup", "globalteardown", "testrunner", "runner", "environment", "testenvironment", "alias",
-    "modulenamemapper", "automock", "modulepaths", "resolver", "reporters", "require", "bootstrap", "supportfile", "transform", "pythonpath",
-    "p", "moduledirectories", "import", "loader", "executionorder", "mainclass", "harness_",
-];
+const SET_UP: &str = "\
+    setupfiles setupfilesafterenv globalsetup globalteardown testrunner runner environment testenvironment alias \
+    modulenamemapper automock modulepaths resolver reporters require bootstrap supportfile transform pythonpath \
+    p moduledirectories import loader executionorder mainclass";
 
-const SEVERITY: &[&str] = &[
-    "error", "errors", "warn", "warning", "off", "deny", "forbid", "allow", "info", "none", "hint", "suggestion", "ignore", "err",
-];
+const SEVERITY: &str = "\
+    error errors warn warning off deny forbid allow info none hint suggestion ignore err";
 
 /// The key with what stands around it; the innermost key that is known counts.
 pub(super) fn trend(path: &[String], value: &str) -> Trend {
@@ -121,10 +119,22 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let element = path.last().is_some_and(|p| p.starts_with('['));
     let within = |words: &[&str]| keys.iter().rev().skip(1).any(|k| words.contains(&k.as_str()));
     let number = value.trim_end_matches(['%', 's', 'm']).parse::<f64>().is_ok();
-    let is = |list: &[&str]| list.contains(&last.as_str());
-    let starts = |list: &[&str]| list.iter().any(|p| last.starts_with(p));
-    let flag = matches!(value.to_lowercase().as_str(), "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off");
-    let rules = within(&["rules", "lints", "clippy", "rust", "rustdoc", "lint", "overrides", "linter"]) || last == "level";
+    let is = |list: &str| listed(list, last);
+    let starts = |list: &str| begins(list, last);
+    let flag = matches!(
+        value.to_lowercase().as_str(),
+        "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
+    );
+    let rules = within(&[
+        "rules",
+        "lints",
+        "clippy",
+        "rust",
+        "rustdoc",
+        "lint",
+        "overrides",
+        "linter",
+    ]) || last == "level";
     if rules && severity(value).is_some() {
         return Trend::Severity;
     }
@@ -141,7 +151,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
             return Trend::Bar;
         }
-        if is(LIMITS) || last.ends_with("timeout") || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel") {
+        if is(LIMITS)
+            || last.ends_with("timeout")
+            || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel")
+        {
             return Trend::Limit;
         }
     }
@@ -187,7 +200,7 @@ pub(super) fn severity(value: &str) -> Option<u8> {
             _ => None,
         };
     }
-    if !SEVERITY.contains(&word.as_str()) {
+    if !listed(SEVERITY, &word) {
         return None;
     }
     Some(match word.as_str() {
@@ -202,24 +215,44 @@ pub(super) fn severity(value: &str) -> Option<u8> {
 /// The file decides which tests and checks run, and how hard they are.
 pub(super) fn is_gate(normal: &str) -> bool {
     let name = normal.rsplit('/').next().unwrap_or_default();
-    let starts = [
-        "tsconfig", "jsconfig", "jest.config", "vitest.", "vite.config", "playwright.config", "cypress.config", ".mocharc", ".nycrc", ".c8rc",
-        "stryker.", "ava.config", "karma.conf", "wdio.conf", "eslint.config", ".eslintrc", "biome.json", ".stylelintrc", "stylelint.config", "codecov.", ".codecov.",
-        ".golangci.", "phpunit.xml", "phpstan", "psalm.xml", "checkstyle", "spotbugs", "detekt", ".pre-commit-config", "lefthook.", ".lintstagedrc", ".rubocop",
-        "next.config", "taskfile", "justfile", "makefile", "gnumakefile", "dockerfile", "nx.json", "turbo.json", ".taprc", "deno.json", "commitlint.config",
-        "azure-pipelines", "docker-compose", "compose.", "build.gradle", "settings.gradle", "jest.setup", ".ruff", "bitbucket-pipelines", "cloudbuild.",
+    let starts = "\
+        tsconfig jsconfig jest.config vitest. vite.config playwright.config cypress.config .mocharc .nycrc .c8rc \
+        stryker. ava.config karma.conf wdio.conf eslint.config .eslintrc biome.json .stylelintrc \
+        stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
+        .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
+        dockerfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
+        build.gradle settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
+    let names = "\
+        package.json pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini .coveragerc mypy.ini .mypy.ini \
+        ruff.toml .flake8 .pylintrc pylintrc pyrightconfig.json noxfile.py cargo.toml clippy.toml .clippy.toml \
+        deny.toml nextest.toml rustfmt.toml pom.xml composer.json rakefile .rspec mix.exs .credo.exs \
+        .swiftlint.yml sonar-project.properties .codeclimate.yml coveralls.json .coveralls.yml \
+        directory.build.props .editorconfig lerna.json guardfile phpcs.xml .travis.yml .drone.yml appveyor.yml \
+        .gitlab-ci.yml .simplecov infection.json hadolint.yaml .hadolint.yaml .shellcheckrc \
+        analysis_options.yaml buildkite.yml simplecov.rb gradle.properties maven.config .swcrc";
+    let dirs = [
+        "/.github/workflows/",
+        "/.github/actions/",
+        "/.circleci/",
+        "/.gitlab/",
+        "/.buildkite/",
+        "/.woodpecker/",
+        "/.ci/",
+        "/.config/nextest",
+        "/.cargo/",
+        "/.mvn/",
     ];
-    let names = [
-        "package.json", "pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", ".pytest.ini", ".coveragerc", "mypy.ini", ".mypy.ini",
-        "ruff.toml", ".flake8", ".pylintrc", "pylintrc", "pyrightconfig.json", "noxfile.py", "cargo.toml", "clippy.toml", ".clippy.toml", "deny.toml",
-        "nextest.toml", "rustfmt.toml", "pom.xml", "composer.json", "rakefile", ".rspec", "mix.exs", ".credo.exs", ".swiftlint.yml", "sonar-project.properties",
-        ".codeclimate.yml", "coveralls.json", ".coveralls.yml", "directory.build.props", ".editorconfig", "lerna.json", "guardfile", "phpcs.xml", ".travis.yml",
-        ".drone.yml", "appveyor.yml", ".gitlab-ci.yml", ".simplecov", "infection.json", "hadolint.yaml", ".hadolint.yaml", ".shellcheckrc", "analysis_options.yaml", "buildkite.yml", "simplecov.rb", "gradle.properties", "maven.config", ".swcrc",
-    ];
-    let dirs = ["/.github/workflows/", "/.github/actions/", "/.circleci/", "/.gitlab/", "/.buildkite/", "/.woodpecker/", "/.ci/", "/.config/nextest", "/.cargo/", "/.mvn/"];
     let slashed = format!("/{normal}");
-    starts.iter().any(|s| name.starts_with(s))
-        || names.contains(&name)
+    let heads = |s: &str| {
+        let rest = name.strip_prefix(s);
+        rest.is_some_and(|rest| s.ends_with('.') || rest.is_empty() || rest.starts_with('.'))
+    };
+    let is_code = matches!(
+        crate::decide::guards::kind::extension(name),
+        "rs" | "go" | "java" | "kt"
+    );
+    !is_code && super::super::listed::words(starts).any(heads)
+        || listed(names, name)
         || dirs.iter().any(|d| slashed.contains(d))
         || name.ends_with(".csproj")
         || name.ends_with(".runsettings")
@@ -231,9 +264,27 @@ pub(super) fn is_manifest(normal: &str) -> bool {
     let name = normal.rsplit('/').next().unwrap_or_default();
     matches!(
         name,
-        "package.json" | "pyproject.toml" | "setup.cfg" | "cargo.toml" | "pom.xml" | "composer.json" | "mix.exs" | "deno.json" | "settings.gradle"
-            | "docker-compose.yml" | "docker-compose.yaml" | "compose.yaml" | "compose.yml" | "next.config.js" | "next.config.mjs" | "next.config.ts" | "vite.config.ts"
-            | "vite.config.js" | "vite.config.mts" | "gradle.properties" | ".editorconfig"
+        "package.json"
+            | "pyproject.toml"
+            | "setup.cfg"
+            | "cargo.toml"
+            | "pom.xml"
+            | "composer.json"
+            | "mix.exs"
+            | "deno.json"
+            | "settings.gradle"
+            | "docker-compose.yml"
+            | "docker-compose.yaml"
+            | "compose.yaml"
+            | "compose.yml"
+            | "next.config.js"
+            | "next.config.mjs"
+            | "next.config.ts"
+            | "vite.config.ts"
+            | "vite.config.js"
+            | "vite.config.mts"
+            | "gradle.properties"
+            | ".editorconfig"
     ) || name.ends_with(".csproj")
         || name.starts_with("build.gradle")
         || name.starts_with("dockerfile")

@@ -4,6 +4,7 @@
 mod flags;
 mod judge;
 mod keys;
+mod leak;
 mod read;
 mod recipes;
 mod shell;
@@ -16,6 +17,8 @@ use crate::model::evidence::GuardVerdict;
 use judge::Judged;
 use read::{Format, format, read};
 
+pub(super) use read::Setting;
+
 /// Findings, each with the index of its file.
 pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
@@ -26,9 +29,19 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
         } else if keys::is_gate(&file.normal) {
             gate(file, &mut judged);
         }
+        if is_script(file) || keys::is_gate(&file.normal) {
+            judged
+                .hits
+                .extend(leak::check(file.old.unwrap_or_default(), file.new.unwrap_or_default()));
+        }
         out.extend(judged.hits.into_iter().map(|hit| (at, hit)));
     }
     out
+}
+
+/// All settings of a file of this name; none when no format reads it.
+pub(super) fn read_settings(text: &str, name: &str) -> Option<Vec<Setting>> {
+    read(text, format(name)?)
 }
 
 fn gate(file: &File<'_>, out: &mut Judged) {
@@ -42,20 +55,28 @@ fn gate(file: &File<'_>, out: &mut Judged) {
     }
     let Some(format) = format(file.name()) else {
         if file.change.old.is_some() && file.name() != ".rspec" {
-            let hit = Hit::new("gate-changed", GuardVerdict::NeedsHuman, "no rule reads this configuration".to_owned());
+            let hit = Hit::new(
+                "gate-changed",
+                GuardVerdict::NeedsHuman,
+                "no rule reads this configuration".to_owned(),
+            );
             out.hits.push(hit);
         }
         return;
     };
     let (Some(was), Some(is)) = (read(old, format), read(new, format)) else {
-        let hit = Hit::new("unreadable", GuardVerdict::NeedsHuman, "the configuration cannot be read".to_owned());
+        let hit = Hit::new(
+            "unreadable",
+            GuardVerdict::NeedsHuman,
+            "the configuration cannot be read".to_owned(),
+        );
         out.hits.push(hit);
         return;
     };
     let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some();
     judge::settings(&was, &is, strict, out);
     if let Format::Code(_) = format {
-        code(old, new, file, strict, &was == &is, out);
+        code(old, new, file, strict, was == is, out);
     }
 }
 
@@ -68,7 +89,8 @@ fn code(old: &str, new: &str, file: &File<'_>, strict: bool, same: bool, out: &m
     };
     if strict && same && out.hits.is_empty() && flat(old) != flat(new) {
         let why = "the configuration changes where it is a program";
-        out.hits.push(Hit::new("gate-changed", GuardVerdict::NeedsHuman, why.to_owned()));
+        out.hits
+            .push(Hit::new("gate-changed", GuardVerdict::NeedsHuman, why.to_owned()));
     }
 }
 
@@ -77,7 +99,10 @@ fn is_script(file: &File<'_>) -> bool {
         text.and_then(|t| t.lines().next())
             .is_some_and(|l| l.starts_with("#!") && (l.ends_with("sh") || l.contains("sh ")))
     };
-    matches!(super::kind::extension(file.name()), "sh" | "bash" | "zsh") || shebang(file.old) || shebang(file.new) || in_hooks(file)
+    matches!(super::kind::extension(file.name()), "sh" | "bash" | "zsh")
+        || shebang(file.old)
+        || shebang(file.new)
+        || in_hooks(file)
 }
 
 fn in_hooks(file: &File<'_>) -> bool {
@@ -87,7 +112,22 @@ fn in_hooks(file: &File<'_>) -> bool {
 
 /// Automation, hooks or agents start this script, or its name says that it checks something.
 fn gates(diff: &Diff, files: &[File<'_>], file: &File<'_>) -> bool {
-    let words = ["check", "guard", "lint", "test", "verify", "ci", "pre-commit", "pre-push", "hook", "protect", "validate", "gate", "audit", "coverage"];
+    let words = [
+        "check",
+        "guard",
+        "lint",
+        "test",
+        "verify",
+        "ci",
+        "pre-commit",
+        "pre-push",
+        "hook",
+        "protect",
+        "validate",
+        "gate",
+        "audit",
+        "coverage",
+    ];
     let name = file.name();
     let named = name
         .split(|c: char| !c.is_alphanumeric())
@@ -98,7 +138,10 @@ fn gates(diff: &Diff, files: &[File<'_>], file: &File<'_>) -> bool {
             let starts = keys::is_gate(&path) || path.contains(".claude/") || path.contains(".husky/");
             starts.then(|| String::from_utf8_lossy(b).into_owned())
         });
-        let changed = files.iter().filter(|f| keys::is_gate(&f.normal)).filter_map(|f| f.old.map(str::to_owned));
+        let changed = files
+            .iter()
+            .filter(|f| keys::is_gate(&f.normal))
+            .filter_map(|f| f.old.map(str::to_owned));
         texts.chain(changed).any(|t| t.to_lowercase().contains(name))
     };
     in_hooks(file) || named || file.kind == Kind::Ci || started()

@@ -15,24 +15,19 @@ const DEEPEST: usize = 60;
 const MOST: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(in crate::decide::guards) struct Setting {
     /// Keys from the outside in. Elements of a list stand below `[]`, or below what names them.
-    pub(super) path: Vec<String>,
-    pub(super) value: String,
-    pub(super) line: u32,
+    pub(in crate::decide::guards) path: Vec<String>,
+    pub(in crate::decide::guards) value: String,
+    pub(in crate::decide::guards) line: u32,
 }
 
 impl Setting {
-    pub(super) fn key(&self) -> &str {
-        let named = self.path.iter().rev().find(|p| !p.starts_with('['));
-        named.map_or("", String::as_str)
-    }
-
     pub(super) fn is_element(&self) -> bool {
         self.path.last().is_some_and(|p| p == "[]")
     }
 
-    pub(super) fn shown(&self) -> String {
+    pub(in crate::decide::guards) fn shown(&self) -> String {
         format!("{} = {}", self.path.join("."), self.value)
     }
 }
@@ -50,16 +45,23 @@ pub(super) enum Format {
 
 pub(super) fn format(name: &str) -> Option<Format> {
     Some(match extension(name) {
-        "json" | "jsonc" | "json5" | "eslintrc" | "babelrc" | "nycrc" | "mocharc" | "lintstagedrc" | "swcrc" => Format::Json,
+        "json" | "jsonc" | "json5" | "eslintrc" | "babelrc" | "nycrc" | "mocharc" | "lintstagedrc" | "swcrc" => {
+            Format::Json
+        }
         "yml" | "yaml" | "clang-tidy" => Format::Yaml,
         "toml" => Format::Toml,
-        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" | "neon" => {
-            Format::Ini
-        }
+        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc"
+        | "neon" => Format::Ini,
         "xml" | "csproj" | "props" | "targets" | "dist" | "runsettings" => Format::Xml,
         _ => match Grammar::of(name) {
             Some(grammar) => Format::Code(grammar),
-            None if matches!(name, "pipfile" | "pylintrc") => if name == "pipfile" { Format::Toml } else { Format::Ini },
+            None if matches!(name, "pipfile" | "pylintrc") => {
+                if name == "pipfile" {
+                    Format::Toml
+                } else {
+                    Format::Ini
+                }
+            }
             None => return None,
         },
     })
@@ -83,7 +85,9 @@ pub(super) fn read(text: &str, format: Format) -> Option<Vec<Setting>> {
         }
         Format::Yaml => {
             let docs = MarkedYaml::load_from_str(text).ok()?;
-            docs.iter().for_each(|doc| out.yaml(doc));
+            for doc in &docs {
+                out.yaml(doc);
+            }
         }
         Format::Toml => {
             let table = DeTable::parse(text).ok()?;
@@ -314,7 +318,8 @@ impl Out {
 }
 
 fn line_at(text: &str, at: usize) -> u32 {
-    number(text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count())
+    let before = &text.as_bytes()[..at.min(text.len())];
+    number(before.split(|b| *b == b'\n').count() - 1)
 }
 
 fn scalar(ast: &Ast<'_>, id: Id) -> String {
@@ -334,7 +339,10 @@ fn element(ast: &Ast<'_>, id: Id) -> String {
     let named = ast
         .kids_of(id, Kind::Pair)
         .find(|p| names.contains(&literal::inner(ast.word(*p))));
-    named.map_or_else(|| "[]".to_owned(), |p| format!("[{}]", ast.body(p).map(|b| ast.flat(b)).unwrap_or_default()))
+    named.map_or_else(
+        || "[]".to_owned(),
+        |p| format!("[{}]", ast.body(p).map(|b| ast.flat(b)).unwrap_or_default()),
+    )
 }
 
 fn name_of(node: &MarkedYaml<'_>) -> String {

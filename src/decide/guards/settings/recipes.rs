@@ -6,7 +6,10 @@ use super::{
     judge::{Judged, script},
     shell::{self, Command},
 };
-use crate::decide::guards::syntax::{Ast, Grammar, Kind, literal, parse};
+use crate::decide::guards::{
+    kind::extension,
+    syntax::{Ast, Grammar, Kind, literal, parse},
+};
 
 /// A target: what it needs, and its commands.
 #[derive(Debug, Default)]
@@ -23,7 +26,7 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
     let read: fn(&str) -> Targets = match name {
         "makefile" | "gnumakefile" | "justfile" => make,
         "rakefile" => rake,
-        _ if name.ends_with(".mk") => make,
+        _ if extension(name) == "mk" => make,
         _ if name.starts_with("dockerfile") || name.ends_with(".dockerfile") || name == "containerfile" => docker,
         _ => return false,
     };
@@ -65,14 +68,25 @@ fn make(text: &str) -> Targets {
         }
         let assigned = ["?=", ":=", "+=", "="].iter().find_map(|op| line.split_once(op));
         if let Some((name, value)) = assigned.filter(|(name, _)| !name.contains(':') || line.contains(":=")) {
-            let target = out.entry(format!("variable {}", name.trim().trim_end_matches(':'))).or_default();
+            let target = out
+                .entry(format!("variable {}", name.trim().trim_end_matches(':')))
+                .or_default();
             target.line = u32::try_from(at + 1).unwrap_or(1);
-            target.lines.extend(shell::commands(&format!("options {value}"), shell::Default::Stops));
+            target
+                .lines
+                .extend(shell::commands(&format!("options {value}"), shell::Default::Stops));
         } else if let Some((name, needs)) = line.split_once(':') {
             name.trim().clone_into(&mut current);
             let target = out.entry(current.clone()).or_default();
             target.line = u32::try_from(at + 1).unwrap_or(1);
-            target.needs.extend(needs.split('#').next().unwrap_or_default().split_whitespace().map(str::to_owned));
+            target.needs.extend(
+                needs
+                    .split('#')
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .map(str::to_owned),
+            );
         }
     }
     out.remove(".PHONY");
@@ -87,7 +101,10 @@ fn docker(text: &str) -> Targets {
         let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         match word.to_ascii_uppercase().as_str() {
             "FROM" => {
-                let name = rest.split_whitespace().last().filter(|_| rest.to_ascii_lowercase().contains(" as "));
+                let name = rest
+                    .split_whitespace()
+                    .last()
+                    .filter(|_| rest.to_ascii_lowercase().contains(" as "));
                 name.unwrap_or("image").clone_into(&mut stage);
             }
             "RUN" => {
@@ -123,11 +140,19 @@ fn rake(text: &str) -> Targets {
             && let Some(value) = ast.body(first)
         {
             let needs = ast.walk(value).filter(|n| ast.kind(*n) == Kind::Text);
-            target.needs.extend(needs.map(|n| literal::inner(ast.source(n)).to_owned()));
+            target
+                .needs
+                .extend(needs.map(|n| literal::inner(ast.source(n)).to_owned()));
         }
-        for call in ast.walk(id).filter(|n| ast.kind(*n) == Kind::Call && ast.path(*n) == "sh") {
+        for call in ast
+            .walk(id)
+            .filter(|n| ast.kind(*n) == Kind::Call && ast.path(*n) == "sh")
+        {
             if let Some(text) = ast.kids(call).get(1).filter(|t| ast.kind(**t) == Kind::Text) {
-                target.lines.extend(shell::commands(literal::inner(ast.source(*text)), shell::Default::Stops));
+                target.lines.extend(shell::commands(
+                    literal::inner(ast.source(*text)),
+                    shell::Default::Stops,
+                ));
             }
         }
     }
@@ -138,7 +163,12 @@ fn rake(text: &str) -> Targets {
 pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
     let read = |text: &str| shell::commands(text, shell::Default::GoesOn);
     let (was, is) = (read(old), read(new));
-    let stops = |list: &[Command]| list.iter().any(|c| c.words.first().is_some_and(|w| w == "set") && c.words[1..].iter().any(|f| f.starts_with('-') && f.contains('e')));
+    let stops = |list: &[Command]| {
+        list.iter().any(|c| {
+            c.words.first().is_some_and(|w| w == "set")
+                && c.words[1..].iter().any(|f| f.starts_with('-') && f.contains('e'))
+        })
+    };
     if stops(&was) && !stops(&is) {
         out.weaker("the script goes on after a failure", 1, "set -e", "");
     }
@@ -149,8 +179,12 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
     script("the script", &was, &is, 1, out);
     // What a script refuses by name.
     let refused = |text: &str| -> Vec<String> {
-        let arms = text.lines().filter_map(|l| l.split_once(')')).filter(|(p, rest)| !p.contains('(') && rest.contains("exit"));
-        arms.flat_map(|(p, _)| p.split('|').map(|w| w.trim().to_owned()).collect::<Vec<_>>()).collect()
+        let arms = text
+            .lines()
+            .filter_map(|l| l.split_once(')'))
+            .filter(|(p, rest)| !p.contains('(') && rest.contains("exit"));
+        arms.flat_map(|(p, _)| p.split('|').map(|w| w.trim().to_owned()).collect::<Vec<_>>())
+            .collect()
     };
     let kept = refused(new);
     for pattern in refused(old).iter().filter(|p| !kept.contains(p)) {

@@ -76,7 +76,9 @@ pub(super) fn commands(script: &str, default: Default) -> Vec<Command> {
 fn is_joined(script: &str, command: &Command) -> bool {
     let lines: Vec<&str> = script.lines().filter(|l| !l.trim().is_empty()).collect();
     let first = command.words.first().map_or("", String::as_str);
-    lines.last().is_some_and(|l| l.contains("&&") && l.contains(first) && !l.contains(';'))
+    lines
+        .last()
+        .is_some_and(|l| l.contains("&&") && l.contains(first) && !l.contains(';'))
 }
 
 struct State {
@@ -101,7 +103,11 @@ impl State {
         let excuse = matches!(words[0].as_str(), "true" | ":" | "echo" | "printf")
             || words[0] == "exit" && words.get(1).is_none_or(|c| c == "0");
         // What stands before `||` may fail when what follows cannot.
-        if excuse && let Some(before) = out.last_mut().filter(|c| c.words.last().is_some_and(|w| w == "\u{0}||")) {
+        if excuse
+            && let Some(before) = out
+                .last_mut()
+                .filter(|c| c.words.last().is_some_and(|w| w == "\u{0}||"))
+        {
             before.words.pop();
             before.counts = false;
         } else if let Some(before) = out.last_mut()
@@ -166,7 +172,7 @@ fn unwrap(words: &mut Vec<String>) {
         let two: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
         let count = match two.as_slice() {
             ["python" | "python3" | "py", "-m"] if words.len() > 2 => 2,
-            ["bundle", "exec"] | ["poetry" | "uv" | "pipenv" | "pdm" | "hatch", "run"] | ["pnpm" | "yarn", "exec"] => 2,
+            ["bundle" | "pnpm" | "yarn", "exec"] | ["poetry" | "uv" | "pipenv" | "pdm" | "hatch", "run"] => 2,
             _ => return,
         };
         words.drain(..count);
@@ -174,10 +180,26 @@ fn unwrap(words: &mut Vec<String>) {
 }
 
 fn is_prefix(word: &str) -> bool {
-    let assigns = word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    });
-    assigns || matches!(word, "!" | "then" | "else" | "do" | "{" | "}" | "time" | "sudo" | "exec" | "env" | "command" | "@" | "npx" | "cross-env")
+    let assigns = word
+        .split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    assigns
+        || matches!(
+            word,
+            "!" | "then"
+                | "else"
+                | "do"
+                | "{"
+                | "}"
+                | "time"
+                | "sudo"
+                | "exec"
+                | "env"
+                | "command"
+                | "@"
+                | "npx"
+                | "cross-env"
+        )
 }
 
 fn tokens(script: &str) -> Vec<Token> {
@@ -186,7 +208,7 @@ fn tokens(script: &str) -> Vec<Token> {
     let mut open = false;
     let joined = script.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut chars = joined.chars().peekable();
-    let mut push = |out: &mut Vec<Token>, word: &mut String, open: &mut bool| {
+    let push = |out: &mut Vec<Token>, word: &mut String, open: &mut bool| {
         if *open || !word.is_empty() {
             out.push(Token::Word(std::mem::take(word)));
             *open = false;
@@ -229,7 +251,10 @@ fn tokens(script: &str) -> Vec<Token> {
             }
             '&' | '|' | ';' | '(' | ')' | '>' | '<' => {
                 let two: String = [Some(c), chars.peek().copied()].into_iter().flatten().collect();
-                let op = OPS.iter().find(|o| **o == two).or_else(|| OPS.iter().find(|o| o.chars().eq([c])));
+                let op = OPS
+                    .iter()
+                    .find(|o| **o == two)
+                    .or_else(|| OPS.iter().find(|o| o.chars().eq([c])));
                 // `2>&1`, `>&2`
                 if c == '&' && matches!(out.last(), Some(Token::Op(">" | "<"))) && word.is_empty() {
                     word.push('&');
@@ -272,7 +297,11 @@ mod tests {
         check("a || echo no", Default::Stops, "a?, echo no");
         check("a || exit 1", Default::Stops, "a, exit 1");
         check("a | tee x", Default::Stops, "a?, tee x");
-        check("set -o pipefail\na | tee x", Default::Stops, "set -o pipefail, a, tee x");
+        check(
+            "set -o pipefail\na | tee x",
+            Default::Stops,
+            "set -o pipefail, a, tee x",
+        );
         check("a ; b", Default::GoesOn, "a?, b");
         check("a && b", Default::GoesOn, "a, b");
         check("set -e\na\nb", Default::GoesOn, "set -e, a, b");

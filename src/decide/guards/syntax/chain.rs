@@ -32,7 +32,11 @@ impl<'a> Ast<'a> {
                 Kind::Call => {
                     // The result of a call is called.
                     if args.is_some() {
-                        links.push(Link { name: "", args, id: whole });
+                        links.push(Link {
+                            name: "",
+                            args,
+                            id: whole,
+                        });
                     }
                     let kids = self.kids(at);
                     called = Some((kids[1..].to_vec(), at));
@@ -59,7 +63,11 @@ impl<'a> Ast<'a> {
                     break;
                 }
                 _ => {
-                    links.push(Link { name: "", args, id: whole });
+                    links.push(Link {
+                        name: "",
+                        args,
+                        id: whole,
+                    });
                     break;
                 }
             }

@@ -58,7 +58,17 @@ mod tests {
 
     #[test]
     fn texts_and_numbers_by_value() {
-        for raw in ["\"a\"", "'a'", "`a`", "b'a'", "r#\"a\"#", "\"\"\"a\"\"\"", ":a", "f\"a\"", "rb'a'"] {
+        for raw in [
+            "\"a\"",
+            "'a'",
+            "`a`",
+            "b'a'",
+            "r#\"a\"#",
+            "\"\"\"a\"\"\"",
+            ":a",
+            "f\"a\"",
+            "rb'a'",
+        ] {
             assert_eq!(text(raw), "\"a\"", "{raw}");
         }
         assert_eq!(text("\"\""), "\"\"");

@@ -15,7 +15,7 @@ const DEEPEST: usize = 400;
 const LARGEST: usize = 2 << 20;
 
 fn language(grammar: Grammar) -> Language {
-    static LANGUAGES: OnceLock<[Language; 7]> = OnceLock::new();
+    static LANGUAGES: OnceLock<[Language; 10]> = OnceLock::new();
     let all = LANGUAGES.get_or_init(|| {
         [
             tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
@@ -25,6 +25,9 @@ fn language(grammar: Grammar) -> Language {
             tree_sitter_go::LANGUAGE.into(),
             tree_sitter_java::LANGUAGE.into(),
             tree_sitter_ruby::LANGUAGE.into(),
+            tree_sitter_c_sharp::LANGUAGE.into(),
+            tree_sitter_php::LANGUAGE_PHP.into(),
+            tree_sitter_kotlin_ng::LANGUAGE.into(),
         ]
     });
     let at = match grammar {
@@ -35,6 +38,9 @@ fn language(grammar: Grammar) -> Language {
         Grammar::Go => 4,
         Grammar::Java => 5,
         Grammar::Ruby => 6,
+        Grammar::CSharp => 7,
+        Grammar::Php => 8,
+        Grammar::Kotlin => 9,
     };
     all[at].clone()
 }
@@ -57,7 +63,7 @@ pub(in crate::decide::guards) fn parse(text: &str, grammar: Grammar) -> Option<A
             text,
             grammar,
             nodes: Vec::new(),
-            tokens: leaves(tree.root_node()),
+            tokens: leaves(tree.root_node(), grammar),
             comments: Vec::new(),
             broken,
         },
@@ -76,7 +82,7 @@ fn macros(text: &str, grammar: Grammar, root: Raw<'_>) -> Option<Vec<u8>> {
     if grammar != Grammar::Rust {
         return None;
     }
-    let tokens = leaves(root);
+    let tokens = leaves(root, grammar);
     let mut plain = text.as_bytes().to_vec();
     for three in tokens.windows(3) {
         let [name, mark, open] = three else { continue };
@@ -94,17 +100,17 @@ fn macros(text: &str, grammar: Grammar, root: Raw<'_>) -> Option<Vec<u8>> {
 }
 
 /// All leaves that are no comments, in order; a string is one leaf.
-fn leaves(root: Raw<'_>) -> Vec<Token> {
+fn leaves(root: Raw<'_>, grammar: Grammar) -> Vec<Token> {
     let mut out = Vec::new();
     let mut cursor = root.walk();
     loop {
         let node = cursor.node();
         let kind = node.kind();
-        let whole = node.is_named() && shape(Grammar::Script, kind) == Shape::Text && kind != "concatenated_string";
+        let whole = node.is_named() && shape(grammar, kind) == Shape::Text && kind != "concatenated_string";
         let comment = node.is_extra() && kind.contains("comment");
         let leaf = node.child_count() == 0 || whole;
         if leaf && !comment && node.start_byte() < node.end_byte() {
-            let kind = match shape(Grammar::Script, kind) {
+            let kind = match shape(grammar, kind) {
                 Shape::Text => Kind::Text,
                 Shape::Is(kind @ (Kind::Name | Kind::Number | Kind::Constant)) if node.is_named() => kind,
                 _ => Kind::Other,
@@ -137,11 +143,17 @@ pub(super) fn field<'t>(node: Raw<'t>, names: &[&str]) -> Option<Raw<'t>> {
     names.iter().find_map(|name| node.child_by_field_name(name))
 }
 
+/// The first named child of one of these kinds.
+pub(super) fn child<'t>(node: Raw<'t>, kinds: &[&str]) -> Option<Raw<'t>> {
+    let mut cursor = node.walk();
+    node.named_children(&mut cursor).find(|c| kinds.contains(&c.kind()))
+}
+
 pub(super) fn fields<'t>(node: Raw<'t>, name: &str) -> Vec<Raw<'t>> {
     node.children_by_field_name(name, &mut node.walk()).collect()
 }
 
-fn named<'t>(node: Raw<'t>) -> Vec<Raw<'t>> {
+fn named(node: Raw<'_>) -> Vec<Raw<'_>> {
     node.named_children(&mut node.walk()).collect()
 }
 
@@ -259,7 +271,8 @@ impl Lower<'_> {
         if !raw.is_named() {
             return Vec::new();
         }
-        if raw.is_extra() && raw.kind().contains("comment") {
+        let comment = raw.is_extra() && raw.kind().contains("comment") || raw.kind() == "preproc_pragma";
+        if comment {
             let id = self.new_node(Kind::Comment, raw, 0..0);
             self.ast.comments.push(id);
             return Vec::new();
@@ -283,10 +296,18 @@ impl Lower<'_> {
 
     fn plain(&mut self, kind: Kind, raw: Raw<'_>) -> Id {
         let word = match kind {
+            // The name without its type arguments.
+            Kind::Name if raw.kind() == "generic_name" => raw.named_child(0).unwrap_or(raw).byte_range(),
             Kind::Name => raw.byte_range(),
             Kind::Loop | Kind::Assign | Kind::Not => operator(raw),
             _ => 0..0,
         };
+        let constant = kind == Kind::Name
+            && self.ast.grammar == Grammar::Kotlin
+            && matches!(&self.ast.text[raw.byte_range()], "true" | "false" | "null");
+        if constant {
+            return self.new_node(Kind::Constant, raw, 0..0);
+        }
         let kids = match kind {
             Kind::Name | Kind::Number | Kind::Constant => Vec::new(),
             _ => self.list(raw),
@@ -301,7 +322,11 @@ impl Lower<'_> {
         open.reverse();
         while let Some(part) = open.pop() {
             match part.kind() {
-                "interpolation" | "template_substitution" => kids.extend(self.lower(part)),
+                "interpolation"
+                | "template_substitution"
+                | "variable_name"
+                | "member_access_expression"
+                | "subscript_expression" => kids.extend(self.lower(part)),
                 _ if shape(self.ast.grammar, part.kind()) == Shape::Text => {
                     let mut inner = named(part);
                     inner.reverse();

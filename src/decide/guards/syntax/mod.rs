@@ -1,6 +1,7 @@
 //! Source code of several languages as one kind of tree. tree-sitter reads it; what differs only in the words of a
 //! language (a method call here, a function call there) becomes the same shape, so that rules are written once.
 
+mod branches;
 mod chain;
 pub(super) mod literal;
 mod lower;
@@ -25,6 +26,9 @@ pub(super) enum Grammar {
     Go,
     Java,
     Ruby,
+    CSharp,
+    Php,
+    Kotlin,
 }
 
 impl Grammar {
@@ -38,9 +42,17 @@ impl Grammar {
             "rs" => Some(Self::Rust),
             "go" => Some(Self::Go),
             "java" => Some(Self::Java),
+            "cs" => Some(Self::CSharp),
+            "php" => Some(Self::Php),
+            "kt" | "kts" => Some(Self::Kotlin),
             "rb" | "rake" | "gemspec" => Some(Self::Ruby),
             _ => matches!(name, "rakefile" | "gemfile").then_some(Self::Ruby),
         }
+    }
+
+    /// Tests are calls with a sentence: `it("…", …)`.
+    pub(super) fn has_sentences(self) -> bool {
+        self.is_script() || matches!(self, Self::Ruby | Self::Php | Self::Kotlin)
     }
 
     pub(super) fn is_script(self) -> bool {

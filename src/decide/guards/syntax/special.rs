@@ -3,8 +3,8 @@
 use tree_sitter::Node as Raw;
 
 use super::{
-    Id, Kind,
-    lower::{Lower, field, fields, operator},
+    Grammar, Id, Kind,
+    lower::{Lower, child, field, fields, operator},
     table::Shape,
 };
 
@@ -31,13 +31,15 @@ impl Lower<'_> {
             Shape::Binary => self.binary(raw),
             Shape::Comparison => self.comparison(raw),
             Shape::Unary => self.unary(raw),
+            Shape::Argument => return self.argument(raw),
+            Shape::Infix => self.infix(raw),
             Shape::Marked => return self.marked(raw),
             Shape::Is(_) | Shape::Through | Shape::Text => return Vec::new(),
         }]
     }
 
     fn call(&mut self, raw: Raw<'_>) -> Id {
-        let receiver = field(raw, &["receiver", "object"]);
+        let receiver = field(raw, &["receiver", "object", "scope"]);
         let method = field(raw, &["method", "name"]);
         let callee = match (receiver, method) {
             (Some(receiver), Some(method)) => {
@@ -49,33 +51,113 @@ impl Lower<'_> {
                 id
             }
             (None, Some(method)) => self.one(method),
-            _ => match field(raw, &["function", "constructor", "type"]) {
+            _ => match field(raw, &["function", "constructor", "type"]).or_else(|| raw.named_child(0)) {
                 Some(function) => self.one(function),
                 None => self.new_node(Kind::Other, raw, 0..0),
             },
         };
         let mut kids = vec![callee];
-        if let Some(arguments) = field(raw, &["arguments"]) {
+        kids.extend(self.type_arguments(raw));
+        let mut cursor = raw.walk();
+        let named: Vec<Raw<'_>> = raw.named_children(&mut cursor).collect();
+        let of = |kinds: &[&str]| named.iter().copied().find(|c| kinds.contains(&c.kind()));
+        if let Some(arguments) = field(raw, &["arguments"]).or_else(|| of(&["value_arguments", "arguments"])) {
             match arguments.kind() {
-                "arguments" | "argument_list" | "annotation_argument_list" => kids.extend(self.list(arguments)),
+                "arguments" | "argument_list" | "annotation_argument_list" | "value_arguments" => {
+                    kids.extend(self.list(arguments));
+                }
                 _ => kids.push(self.one(arguments)),
             }
         }
-        // A block that is given along, or the body of an anonymous class.
-        let block = field(raw, &["block"]).or_else(|| {
-            let mut cursor = raw.walk();
-            raw.named_children(&mut cursor).find(|c| c.kind() == "class_body")
-        });
+        // A block that is given along, an initialiser, or the body of an anonymous class.
+        let block = field(raw, &["block", "initializer"]).or_else(|| of(&["class_body", "annotated_lambda"]));
         kids.extend(self.opt(block));
         self.node(Kind::Call, raw, 0..0, kids)
+    }
+
+    /// `Assert.Throws<E>(…)`: the type says what is wanted.
+    fn type_arguments(&mut self, raw: Raw<'_>) -> Vec<Id> {
+        let name = field(raw, &["function"]).and_then(|f| field(f, &["name"]).or(Some(f)));
+        let mut cursor = raw.walk();
+        let list = name
+            .filter(|n| n.kind() == "generic_name")
+            .and_then(|n| n.named_child(1))
+            .or_else(|| {
+                raw.named_children(&mut cursor)
+                    .find(|c| c.kind() == "type_arguments" && self.ast.grammar == Grammar::Kotlin)
+            });
+        let Some(list) = list else { return Vec::new() };
+        self.list(list)
+            .into_iter()
+            .filter(|id| self.ast.kind(*id) == Kind::Name)
+            .collect()
+    }
+
+    /// A value, or a name with its value.
+    fn argument(&mut self, raw: Raw<'_>) -> Vec<Id> {
+        let kids = self.list(raw);
+        let mut cursor = raw.walk();
+        let named = raw.children(&mut cursor).any(|c| matches!(c.kind(), "=" | ":" | "=>"));
+        match kids.as_slice() {
+            [key, _] if named => {
+                let word = self.ast.node(*key).start..self.ast.node(*key).end;
+                vec![self.node(Kind::Pair, raw, word, kids)]
+            }
+            _ => kids,
+        }
+    }
+
+    /// `a shouldBe b` is a call, `a to b` an entry.
+    fn infix(&mut self, raw: Raw<'_>) -> Id {
+        let mut cursor = raw.walk();
+        let parts: Vec<Raw<'_>> = raw.named_children(&mut cursor).collect();
+        let [left, name, right] = parts.as_slice() else {
+            let kids = self.each(&parts);
+            return self.node(Kind::Other, raw, 0..0, kids);
+        };
+        let (object, value) = (self.one(*left), self.one(*right));
+        if &self.ast.text[name.byte_range()] == "to" {
+            let word = left.byte_range();
+            return self.node(Kind::Pair, raw, word, vec![object, value]);
+        }
+        let span = left.start_byte()..name.end_byte();
+        let member = self.spanning(Kind::Member, span, left.start_position().row, name.byte_range());
+        self.set_kids(member, vec![object]);
+        self.node(Kind::Call, raw, 0..0, vec![member, value])
     }
 
     fn member(&mut self, raw: Raw<'_>) -> Id {
         let object = field(
             raw,
-            &["object", "value", "operand", "scope", "path", "package", "module"],
+            &[
+                "object",
+                "value",
+                "operand",
+                "scope",
+                "path",
+                "package",
+                "module",
+                "expression",
+                "condition",
+                "qualifier",
+            ],
         );
-        let name = field(raw, &["property", "attribute", "field", "name"]);
+        // `X::class` is the class itself.
+        if self.ast.text[raw.byte_range()].ends_with("::class")
+            && let Some(class) = raw.named_child(0)
+        {
+            return self.one(class);
+        }
+        let bound = raw.named_child(1).filter(|c| c.kind() == "member_binding_expression");
+        let name =
+            field(raw, &["property", "attribute", "field", "name"]).or_else(|| bound.and_then(|b| field(b, &["name"])));
+        let name = name.map(|n| {
+            if n.kind() == "generic_name" {
+                n.named_child(0).unwrap_or(n)
+            } else {
+                n
+            }
+        });
         let first = raw.named_child(0);
         let last = u32::try_from(raw.named_child_count())
             .ok()
@@ -88,12 +170,8 @@ impl Lower<'_> {
 
     fn function(&mut self, raw: Raw<'_>) -> Id {
         let mut kids = self.modifiers(raw);
-        let decorators = fields(raw, "decorator");
-        for decorator in decorators {
-            kids.extend(self.lower(decorator));
-        }
-        kids.extend(self.opt(field(raw, &["parameters"])));
-        kids.extend(self.opt(field(raw, &["body"])));
+        kids.extend(self.opt(field(raw, &["parameters"]).or_else(|| child(raw, &["function_value_parameters"]))));
+        kids.extend(self.opt(field(raw, &["body"]).or_else(|| child(raw, &["function_body"]))));
         let name = field(raw, &["name"]).map_or(0..0, |n| n.byte_range());
         self.node(Kind::Function, raw, name, kids)
     }
@@ -101,24 +179,36 @@ impl Lower<'_> {
     /// Annotations among the modifiers of a declaration.
     fn modifiers(&mut self, raw: Raw<'_>) -> Vec<Id> {
         let mut cursor = raw.walk();
-        let found = raw.named_children(&mut cursor).find(|c| c.kind() == "modifiers");
-        found.map(|m| self.list(m)).unwrap_or_default()
+        let kinds = ["modifiers", "attribute_list", "decorator"];
+        let found: Vec<Raw<'_>> = raw
+            .named_children(&mut cursor)
+            .filter(|c| kinds.contains(&c.kind()))
+            .collect();
+        let ids: Vec<Id> = found.into_iter().flat_map(|m| self.lower_marks(m)).collect();
+        ids.into_iter().filter(|id| self.ast.kind(*id) == Kind::Mark).collect()
+    }
+
+    fn lower_marks(&mut self, raw: Raw<'_>) -> Vec<Id> {
+        if raw.kind() == "modifiers" {
+            self.list(raw)
+        } else {
+            self.lower(raw)
+        }
     }
 
     fn class(&mut self, raw: Raw<'_>) -> Id {
         let mut kids = self.modifiers(raw);
-        for decorator in fields(raw, "decorator") {
-            kids.extend(self.lower(decorator));
-        }
-        let heritage = |c: &Raw<'_>| matches!(c.kind(), "class_heritage");
-        let mut cursor = raw.walk();
-        let supers = field(raw, &["superclass", "superclasses", "trait"])
-            .or_else(|| raw.named_children(&mut cursor).find(heritage));
+        let supers = field(raw, &["superclass", "superclasses", "trait"]).or_else(|| {
+            child(
+                raw,
+                &["class_heritage", "base_list", "base_clause", "delegation_specifiers"],
+            )
+        });
         if let Some(supers) = supers {
             let names = self.lower(supers);
             kids.push(self.node(Kind::Types, supers, 0..0, names));
         }
-        if let Some(body) = field(raw, &["body"]) {
+        if let Some(body) = field(raw, &["body"]).or_else(|| child(raw, &["class_body", "enum_class_body"])) {
             kids.push(self.one(body));
         } else if let Some(value) = raw.child_by_field_name("type").filter(|_| raw.kind() == "type_spec") {
             kids.extend(self.lower(value));
@@ -134,185 +224,16 @@ impl Lower<'_> {
             let bare = self.ast.kind(id) != Kind::Params;
             kids.push(if bare { self.wrap(Kind::Params, vec![id]) } else { id });
         }
-        match field(raw, &["body"]) {
-            Some(body) => kids.push(self.one(body)),
-            None => kids.push(self.new_node(Kind::Block, raw, 0..0)),
+        if let Some(body) = field(raw, &["body"]) {
+            kids.push(self.one(body));
+        } else {
+            // Kotlin: parameters and statements side by side.
+            let all = self.list(raw);
+            let (params, body): (Vec<Id>, Vec<Id>) = all.into_iter().partition(|id| self.ast.kind(*id) == Kind::Params);
+            kids.extend(params);
+            kids.push(self.node(Kind::Block, raw, 0..0, body));
         }
         self.node(Kind::Lambda, raw, 0..0, kids)
-    }
-
-    fn branch(&mut self, raw: Raw<'_>, turned: bool) -> Id {
-        let mut kids = Vec::new();
-        if let Some(init) = field(raw, &["initializer"]) {
-            let ids = self.lower(init);
-            kids.push(self.node(Kind::Init, init, 0..0, ids));
-        }
-        let parts = if raw.kind() == "conditional_expression" {
-            // Python's `a if b else c` has no fields.
-            let child = |n| raw.named_child(n);
-            (child(1), child(0), child(2))
-        } else {
-            (
-                field(raw, &["condition"]),
-                field(raw, &["consequence", "body"]),
-                field(raw, &["alternative"]),
-            )
-        };
-        let condition = match parts.0 {
-            Some(c) => self.one(c),
-            None => self.new_node(Kind::Other, raw, 0..0),
-        };
-        kids.push(if turned {
-            self.wrap(Kind::Not, vec![condition])
-        } else {
-            condition
-        });
-        kids.push(match parts.1 {
-            Some(c) => self.one(c),
-            None => self.new_node(Kind::Block, raw, 0..0),
-        });
-        let mut others = fields(raw, "alternative");
-        if others.is_empty() {
-            others.extend(parts.2);
-        }
-        for other in others {
-            let id = self.one(other);
-            let wrapped = self.ast.kind(id) == Kind::Else;
-            kids.push(if wrapped { id } else { self.wrap(Kind::Else, vec![id]) });
-        }
-        self.node(Kind::If, raw, 0..0, kids)
-    }
-
-    fn loop_(&mut self, raw: Raw<'_>) -> Id {
-        let mut cursor = raw.walk();
-        let clause = raw
-            .named_children(&mut cursor)
-            .find(|c| matches!(c.kind(), "range_clause" | "for_clause"));
-        let from = clause.unwrap_or(raw);
-        let target = field(from, &["left", "pattern", "name", "initializer", "init"]);
-        let bound: Vec<Id> = target.map(|t| self.lower(t)).unwrap_or_default();
-        let bound = self.wrap(Kind::Bind, bound);
-        let source = field(from, &["right", "value", "condition"]);
-        let source = match source {
-            Some(s) => self.one(s),
-            None => self.new_node(Kind::Other, raw, 0..0),
-        };
-        let body = match field(raw, &["body"]) {
-            Some(b) => self.one(b),
-            None => self.new_node(Kind::Block, raw, 0..0),
-        };
-        self.node(Kind::Loop, raw, 0..0, vec![bound, source, body])
-    }
-
-    fn switch(&mut self, raw: Raw<'_>) -> Id {
-        let value = field(raw, &["value", "condition", "subject"]);
-        let mut kids = vec![match value {
-            Some(v) => self.one(v),
-            None => self.new_node(Kind::Other, raw, 0..0),
-        }];
-        let holder = field(raw, &["body"]).unwrap_or(raw);
-        let all = self.list(holder);
-        kids.extend(all.into_iter().filter(|id| {
-            let kind = self.ast.kind(*id);
-            matches!(kind, Kind::Arm | Kind::Else)
-        }));
-        self.node(Kind::Switch, raw, 0..0, kids)
-    }
-
-    /// All but the last part are patterns; the body is one block.
-    fn arm(&mut self, raw: Raw<'_>) -> Id {
-        let mut patterns = Vec::new();
-        let mut body = Vec::new();
-        let labels = ["switch_label", "match_pattern", "case_pattern", "pattern"];
-        let mut cursor = raw.walk();
-        for (at, child) in raw.children(&mut cursor).enumerate() {
-            if !child.is_named() {
-                continue;
-            }
-            let name = u32::try_from(at).ok().and_then(|at| raw.field_name_for_child(at));
-            let label = labels.contains(&child.kind())
-                || matches!(name, Some("pattern" | "type" | "communication"))
-                || (name == Some("value") && raw.kind() != "match_arm");
-            let ids = self.lower(child);
-            if label { patterns.extend(ids) } else { body.extend(ids) }
-        }
-        let single = matches!(body.as_slice(), [only] if self.ast.kind(*only) == Kind::Block);
-        let body = match body.first() {
-            Some(only) if single => *only,
-            Some(_) => self.wrap(Kind::Block, body),
-            None => self.new_node(Kind::Block, raw, 0..0),
-        };
-        patterns.push(body);
-        self.node(Kind::Arm, raw, 0..0, patterns)
-    }
-
-    fn attempt(&mut self, raw: Raw<'_>) -> Id {
-        let mut kids: Vec<Id> = self.opt(field(raw, &["body"])).into_iter().collect();
-        if let Some(handler) = field(raw, &["handler"]) {
-            let id = self.one(handler);
-            let caught = self.ast.kind(id) == Kind::Catch;
-            kids.push(if caught { id } else { self.wrap(Kind::Catch, vec![id]) });
-            kids.extend(self.opt(field(raw, &["finalizer"])));
-        } else {
-            let mut cursor = raw.walk();
-            let rest: Vec<Raw<'_>> = raw
-                .named_children(&mut cursor)
-                .filter(|c| c.kind().contains("clause"))
-                .collect();
-            kids.extend(self.each(&rest));
-        }
-        self.node(Kind::Try, raw, 0..0, kids)
-    }
-
-    /// Ruby's bodies, which may carry handlers.
-    fn rescued(&mut self, raw: Raw<'_>) -> Vec<Id> {
-        let all = self.list(raw);
-        let is_handler = |id: &Id| matches!(self.ast.kind(*id), Kind::Catch | Kind::Finally);
-        if !all.iter().any(is_handler) {
-            return vec![self.node(Kind::Block, raw, 0..0, all)];
-        }
-        let (handlers, body): (Vec<Id>, Vec<Id>) = all.into_iter().partition(is_handler);
-        let body = self.wrap(Kind::Block, body);
-        let kids = std::iter::once(body).chain(handlers).collect();
-        let attempt = self.node(Kind::Try, raw, 0..0, kids);
-        vec![self.node(Kind::Block, raw, 0..0, vec![attempt])]
-    }
-
-    fn catch(&mut self, raw: Raw<'_>) -> Id {
-        let mut kids = Vec::new();
-        let mut cursor = raw.walk();
-        let parts: Vec<Raw<'_>> = raw.named_children(&mut cursor).collect();
-        let body = field(raw, &["body"]).or_else(|| parts.iter().copied().find(|p| p.kind() == "block"));
-        // Java has the types and the name of what is caught in one part.
-        let caught: Vec<Raw<'_>> = parts
-            .into_iter()
-            .filter(|p| Some(*p) != body && p.kind() != "exception_variable")
-            .filter(|p| field(raw, &["parameter"]) != Some(*p) && !p.is_extra())
-            .filter_map(|p| match p.kind() {
-                "catch_formal_parameter" => p.named_child(0),
-                _ => Some(p),
-            })
-            .collect();
-        if !caught.is_empty() {
-            let ids = self.each(&caught);
-            kids.push(self.wrap(Kind::Types, ids));
-        }
-        match body {
-            Some(body) => kids.push(self.one(body)),
-            None => kids.push(self.new_node(Kind::Block, raw, 0..0)),
-        }
-        self.node(Kind::Catch, raw, 0..0, kids)
-    }
-
-    fn with(&mut self, raw: Raw<'_>) -> Id {
-        let mut cursor = raw.walk();
-        let clause: Vec<Raw<'_>> = raw
-            .named_children(&mut cursor)
-            .filter(|c| field(raw, &["body"]) != Some(*c))
-            .collect();
-        let mut kids = self.each(&clause);
-        kids.extend(self.opt(field(raw, &["body"])));
-        self.node(Kind::With, raw, 0..0, kids)
     }
 
     fn pair(&mut self, raw: Raw<'_>) -> Id {
@@ -325,8 +246,20 @@ impl Lower<'_> {
     }
 
     fn assign(&mut self, raw: Raw<'_>) -> Id {
-        let target = field(raw, &["left", "name", "pattern", "argument"]).or_else(|| raw.named_child(0));
-        let value = field(raw, &["right", "value"]).filter(|v| Some(*v) != target);
+        let bound = child(raw, &["variable_declaration", "multi_variable_declaration"]);
+        let target = field(raw, &["left", "name", "pattern", "argument"])
+            .or(bound)
+            .or_else(|| raw.named_child(0));
+        let bare = matches!(
+            raw.kind(),
+            "variable_declarator" | "property_declaration" | "const_element" | "property_element"
+        );
+        let last = u32::try_from(raw.named_child_count())
+            .ok()
+            .and_then(|n| raw.named_child(n.saturating_sub(1)));
+        let value = field(raw, &["right", "value", "default_value"])
+            .or(last.filter(|_| bare))
+            .filter(|v| Some(*v) != target);
         let mut kids: Vec<Id> = self.opt(target).into_iter().collect();
         kids.extend(self.opt(value));
         // `let … else`
@@ -335,7 +268,7 @@ impl Lower<'_> {
             kids.push(self.wrap(Kind::Else, vec![id]));
         }
         let word = match raw.kind() {
-            "update_expression" | "inc_statement" | "dec_statement" => {
+            "update_expression" | "inc_statement" | "dec_statement" | "postfix_unary_expression" => {
                 let mut cursor = raw.walk();
                 let mark = raw.children(&mut cursor).find(|c| !c.is_named());
                 mark.map_or(0..0, |m| m.byte_range())
@@ -353,12 +286,27 @@ impl Lower<'_> {
     }
 
     fn binary(&mut self, raw: Raw<'_>) -> Id {
-        let kids = [field(raw, &["left"]), field(raw, &["right"])];
-        let kids = kids.into_iter().flatten().map(|k| self.one(k)).collect();
+        let kids = [field(raw, &["left", "expression"]), field(raw, &["right", "pattern"])];
+        let kids: Vec<Id> = kids.into_iter().flatten().map(|k| self.one(k)).collect();
+        if let Some(call) = self.generic_call(raw, &kids) {
+            return call;
+        }
         let word = field(raw, &["operator"])
             .or_else(|| raw.child(1))
             .map_or(0..0, |op| op.byte_range());
         self.node(Kind::Binary, raw, word, kids)
+    }
+
+    /// Kotlin's `f<T> { … }`, which its grammar takes for two comparisons.
+    fn generic_call(&mut self, raw: Raw<'_>, kids: &[Id]) -> Option<Id> {
+        let [left, right] = kids else { return None };
+        let lambda = self.ast.kind(*right) == Kind::Lambda && self.ast.grammar == Grammar::Kotlin;
+        let inner = self.ast.kids(*left).to_vec();
+        if !lambda || self.ast.kind(*left) != Kind::Binary || inner.len() != 2 {
+            return None;
+        }
+        let kids = inner.into_iter().chain([*right]).collect();
+        Some(self.node(Kind::Call, raw, 0..0, kids))
     }
 
     /// Python's chains of comparisons, each between its neighbours.
@@ -383,7 +331,7 @@ impl Lower<'_> {
             (Some(first), Some(second)) if operators.len() == 2 && raw.named_child_count() == 2 => {
                 first.start_byte()..second.end_byte()
             }
-            (first, _) => first.map_or(0..0, |f| f.byte_range()),
+            (first, _) => first.map_or(0..0, Raw::byte_range),
         };
         self.node(Kind::Binary, raw, word, kids)
     }
@@ -406,9 +354,8 @@ impl Lower<'_> {
     /// Decorators and `export` before a declaration.
     fn marked(&mut self, raw: Raw<'_>) -> Vec<Id> {
         let mut cursor = raw.walk();
-        let (marks, rest): (Vec<Raw<'_>>, Vec<Raw<'_>>) = raw
-            .named_children(&mut cursor)
-            .partition(|c| c.kind() == "decorator");
+        let (marks, rest): (Vec<Raw<'_>>, Vec<Raw<'_>>) =
+            raw.named_children(&mut cursor).partition(|c| c.kind() == "decorator");
         if raw.child_by_field_name("source").is_some() {
             let kids = self.each(&rest);
             return vec![self.node(Kind::Import, raw, 0..0, kids)];
