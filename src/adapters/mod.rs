@@ -5,6 +5,7 @@
 pub mod agents;
 pub mod clock;
 pub mod exec;
+pub mod folder;
 pub mod gate_child;
 pub mod git;
 pub mod github;

@@ -8,6 +8,7 @@ pub mod demo;
 pub mod exec;
 pub mod fault;
 pub mod gate;
+pub mod guard;
 pub mod lines;
 pub mod logs;
 mod recorded_agent;
@@ -101,6 +102,8 @@ enum Verb {
     Collect(collect::CollectArgs),
     /// Say whether a snapshot has to be looked at
     Gate(gate::GateArgs),
+    /// Judge a diff: does it weaken a test or a check, or touch what a person has to see
+    Guard(guard::GuardArgs),
     /// Runs an edited gate under limits
     #[command(name = "__gate", hide = true)]
     GateChild,
@@ -184,6 +187,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Ledger(verb)) => records::ledger(verb, &configured(&cli.global)?, out),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
         Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
+        Some(Verb::Guard(args)) => guard::run(args, out),
         Some(Verb::GateChild) => gate::child(stdin(), out),
         Some(Verb::BenchServer(args)) => bench_server::run(args),
         Some(Verb::Config(verb)) => config::run(verb, &cli.global, out),

@@ -11,7 +11,7 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
     ("Answer", &["approve", "retry", "ignore", "pause", "resume"]),
     (
         "For scripts",
-        &["collect", "gate", "signature", "redact", "audit", "ledger"],
+        &["guard", "collect", "gate", "signature", "redact", "audit", "ledger"],
     ),
 ];
 

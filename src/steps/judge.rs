@@ -22,7 +22,7 @@ use crate::{
     config::Repo,
     decide::{
         facts::{AttemptFacts, Facts},
-        guards::{self, FileChange, GuardPolicy, Side},
+        guards::{self, Diff, FileChange, GuardPolicy, Side},
         next::audit_word,
         proof::{self, IncidentFacts},
         verdict,
@@ -56,7 +56,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
     let limits = &ctx.config.limits;
     let sensitive = ctx.config.sensitive.iter().map(String::as_str);
     let policy = GuardPolicy::new(sensitive, limits.diff_lines, limits.diff_lines_merge)?;
-    let report = guards::judge(&changes, &policy, &ctx.redactor);
+    let report = guards::judge(&Diff::of(changes), &policy, &ctx.redactor);
     let word = match report.verdict {
         GuardVerdict::Accept => "accept",
         GuardVerdict::NeedsHuman => "needs-human",

@@ -9,6 +9,7 @@ pub mod effect;
 mod evidence;
 pub mod gate;
 mod gather;
+pub mod guard;
 mod hands;
 mod hindered;
 mod judge;

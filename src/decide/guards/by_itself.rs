@@ -78,7 +78,7 @@ pub(super) fn check(change: &FileChange, normal: &str, paths: &PathSet, hits: &m
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{FileChange, GuardPolicy, Side, judge},
+        super::{Diff, FileChange, GuardPolicy, Side, judge},
         *,
     };
     use crate::text::Redactor;
@@ -96,7 +96,7 @@ mod tests {
             new: new.map(side),
         };
         let policy = GuardPolicy::new([], 400, 120).unwrap();
-        let report = judge(&[change], &policy, &Redactor::default());
+        let report = judge(&Diff::of(vec![change]), &policy, &Redactor::default());
         (report.verdict, report.findings.iter().any(|f| f.rule == RULE))
     }
 
@@ -163,7 +163,7 @@ mod tests {
                     }),
                 };
                 let policy = GuardPolicy::new([], 400, 120).unwrap();
-                let report = judge(&[change], &policy, &Redactor::default());
+                let report = judge(&Diff::of(vec![change]), &policy, &Redactor::default());
                 assert!(report.findings.iter().any(|f| f.rule == RULE), "{path} {mode:o}");
             }
         }
@@ -206,7 +206,7 @@ mod tests {
             read_only_tests: false,
             ..GuardPolicy::new([], 400, 120).unwrap()
         };
-        let report = judge(&[change], &policy, &Redactor::default());
+        let report = judge(&Diff::of(vec![change]), &policy, &Redactor::default());
         assert_eq!(report.verdict, GuardVerdict::NeedsHuman, "{report:?}");
     }
 }

@@ -1,21 +1,64 @@
 //! Guards: what a diff may not do, judged on the objects of two commits without model, clock or network. The hardest
 //! finding is the verdict. Rules may only be added to by the configuration.
 
+mod agents;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod answer;
 mod by_itself;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod code;
+mod collect;
 mod content;
 mod data;
+mod golden;
 mod grow;
+mod hiding;
 mod intro;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod inventory;
 mod items;
 mod kind;
 mod lex;
 mod lines;
+mod listed;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod migrate;
+pub mod patch;
 mod path;
 mod readonly;
 mod secrets;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod settings;
 mod split;
+mod sql;
 mod strings;
+mod suite;
+mod supply;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod syntax;
+mod view;
+mod wanted;
 
+#[cfg(test)]
+mod corpus_tests;
 #[cfg(test)]
 mod data_tests;
 #[cfg(test)]
@@ -26,6 +69,9 @@ mod touched_tests;
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};
+pub use wanted::wanted;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     model::evidence::{Finding, GuardReport, GuardVerdict},
@@ -57,6 +103,48 @@ impl FileChange {
     }
 }
 
+/// What is judged: the changed files, what stands around them, and what was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Diff {
+    pub changes: Vec<FileChange>,
+    pub around: Around,
+    pub ticket: Ticket,
+}
+
+impl Diff {
+    /// Changes of which nothing else is known.
+    pub fn of(changes: impl Into<Vec<FileChange>>) -> Self {
+        Self {
+            changes: changes.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The base beside the changed files, as far as the rules read it.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    /// Every path of the base, changed ones too.
+    pub paths: BTreeSet<Vec<u8>>,
+    /// Contents of those that [`wanted`] named.
+    pub files: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+/// What the change was asked for. Without a word it is a bugfix.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ticket {
+    pub kind: TicketKind,
+    /// Paths whose behaviour the ticket says will change.
+    pub declared: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TicketKind {
+    #[default]
+    Bugfix,
+    BehaviourChange,
+}
+
 #[derive(Debug, Clone)]
 pub struct GuardPolicy {
     pub sensitive: PathSet,
@@ -66,7 +154,8 @@ pub struct GuardPolicy {
     /// Changed lines beyond which nothing is merged unattended.
     pub diff_lines_merge: u32,
     pub max_files: u32,
-    /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only.
+    /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only, and any change of
+    /// a manifest is a person's.
     pub read_only_tests: bool,
     /// What runs as soon as it is pushed; a fixer's diff may not touch it.
     by_itself: PathSet,
@@ -89,9 +178,21 @@ impl GuardPolicy {
             by_itself: by_itself::paths()?,
         })
     }
+
+    /// For a diff of anybody: what it weakens counts, and not who may touch what.
+    pub fn anybody<'a>(sensitive: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
+        Ok(Self {
+            sensitive: PathSet::personal(sensitive)?,
+            diff_lines: 400,
+            diff_lines_merge: 400,
+            read_only_tests: false,
+            ..Self::new([], 0, 0)?
+        })
+    }
 }
 
 /// A finding before it knows its path.
+#[derive(Debug, Clone)]
 struct Hit {
     rule: &'static str,
     verdict: GuardVerdict,
@@ -142,7 +243,8 @@ impl Hit {
 }
 
 /// Judges a diff. Quoted lines are redacted; findings are ordered by path.
-pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) -> GuardReport {
+pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardReport {
+    let changes = &diff.changes;
     let mut findings = Vec::new();
     let (mut added, mut removed) = (0_u32, 0_u32);
     let (mut counted_lines, mut counted_files) = (0_u32, 0_u32);
@@ -169,6 +271,10 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
         let shown = redactor.redact(&change.shown());
         findings.extend(hits.into_iter().map(|hit| hit.finding(&shown)));
     }
+    for (at, hit) in layers(diff, policy) {
+        let shown = redactor.redact(&changes[at].shown());
+        findings.push(hit.finding(&shown));
+    }
     findings.extend(
         size(counted_lines, counted_files, policy)
             .into_iter()
@@ -187,10 +293,41 @@ pub fn judge(changes: &[FileChange], policy: &GuardPolicy, redactor: &Redactor) 
     }
 }
 
+/// Findings of the layers that read what changed in a text, each with the index of its file.
+fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
+    let files = view::files(diff, &policy.kinds);
+    let trees = view::Trees::of(&files);
+    let answers = answer::Answers::of(diff, &files, &trees);
+    let mut hits = hiding::check(diff, &files);
+    hits.extend(suite::check(diff, &policy.kinds, &files, &trees, &answers));
+    hits.extend(golden::check(&files, &answers));
+    hits.extend(settings::check(diff, &files));
+    hits.extend(code::check(diff, &files, &trees));
+    hits.extend(migrate::check(&files, &trees));
+    hits.extend(supply::check(&files));
+    hits.extend(agents::check(&files));
+    hits
+}
+
+/// A patch that does not fit its base cannot be judged, so a person looks at it.
+pub fn unjudged(error: &patch::PatchError) -> GuardReport {
+    let hit = Hit::new("unreadable", GuardVerdict::NeedsHuman, error.to_string());
+    GuardReport {
+        verdict: GuardVerdict::NeedsHuman,
+        findings: vec![hit.finding("")],
+        paths: Vec::new(),
+        added: 0,
+        removed: 0,
+    }
+}
+
 fn sensitive(normal: &str, kind: Kind, policy: &GuardPolicy, hits: &mut Vec<Hit>) {
     if let Some(pattern) = policy.sensitive.hit(normal) {
         let why = format!("{} is on the list of sensitive paths", visible(pattern));
         hits.push(Hit::new("sensitive-path", GuardVerdict::NeedsHuman, why));
+    }
+    if !policy.read_only_tests {
+        return;
     }
     let why = match kind {
         Kind::Manifest => "a manifest changes: what is installed, or how it is built",

@@ -146,6 +146,44 @@ pub const SENSITIVE: &[&str] = &[
     "**/justfile",
 ];
 
+/// Of the list above, what is judged by its content in a diff of anybody: stricter is not weaker, and adding is not
+/// destroying.
+const BY_CONTENT: &[&str] = &[
+    "**/.ci/**",
+    "**/permissions/**",
+    "**/migrations/**",
+    "**/migration/**",
+    "**/dockerfile{,.*}",
+    "**/*.dockerfile",
+    "**/containerfile",
+    "**/{docker-,}compose*.y{a,}ml",
+    "**/.yarn/**",
+    "**/rust-toolchain{,.toml}",
+    "**/build.rs",
+    "**/.vscode/**",
+    "**/.idea/**",
+    "**/tsconfig*.json",
+    "**/eslint.config.*",
+    "**/.eslintrc*",
+    "**/.eslintignore",
+    "**/biome.json{c,}",
+    "**/{.,}ruff.toml",
+    "**/{.,}mypy.ini",
+    "**/pyrightconfig.json",
+    "**/.flake8",
+    "**/{.,}pylintrc",
+    "**/{.,}clippy.toml",
+    "**/deny.toml",
+    "**/.golangci.*",
+    "**/.semgrep*{,/**}",
+    "**/sonar-project.properties",
+    "**/{codecov,.codecov}.y{a,}ml",
+    "**/{scripts,tools,bin,hack}/**/*guard*",
+    "**/makefile",
+    "**/gnumakefile",
+    "**/justfile",
+];
+
 /// A glob of the configuration that cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the path pattern {pattern:?} cannot be read: {why}; an example is \"**/ledger/**\"")]
@@ -199,6 +237,12 @@ impl PathSet {
     /// The built-in list and these.
     pub fn sensitive<'a>(extra: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
         Self::new(SENSITIVE.iter().copied().chain(extra))
+    }
+
+    /// The built-in list for a diff of anybody, and these.
+    pub fn personal<'a>(extra: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
+        let built_in = SENSITIVE.iter().copied().filter(|p| !BY_CONTENT.contains(p));
+        Self::new(built_in.chain(extra))
     }
 
     /// Whether a normalised path matches any pattern.

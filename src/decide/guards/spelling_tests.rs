@@ -1,6 +1,6 @@
 //! The other rules by cases, random spellings of sensitive paths, and plain diffs that must pass.
 
-use super::{FileChange, GuardPolicy, Kinds, SENSITIVE, Side, judge, normal, split};
+use super::{Diff, FileChange, GuardPolicy, Kinds, SENSITIVE, Side, judge, normal, split};
 use crate::{
     model::evidence::{GuardReport, GuardVerdict},
     text::Redactor,
@@ -37,7 +37,7 @@ fn policy() -> &'static GuardPolicy {
 }
 
 fn report(changes: &[FileChange]) -> GuardReport {
-    judge(changes, policy(), &Redactor::default())
+    judge(&Diff::of(changes), policy(), &Redactor::default())
 }
 
 fn hits(changes: &[FileChange], rule: &str, verdict: GuardVerdict) {
@@ -181,7 +181,7 @@ fn secrets_are_blocked_and_never_quoted() {
         add("tests/fixtures/fake-canary-value-0001.txt", "x\n"),
         edit("tests/test_a.py", "x = 1\n", "x = 'fake-canary-value-0001'\n"),
     ] {
-        let report = judge(&[change], policy, &redactor);
+        let report = judge(&Diff::of([change]), policy, &redactor);
         assert!(
             report
                 .findings
@@ -209,7 +209,7 @@ fn secrets_are_blocked_and_never_quoted() {
             "const token = await readToken(request);\nif (token.length === 0) throw new Error('no token');\n",
         ),
     ] {
-        let report = judge(std::slice::from_ref(&change), policy, &redactor);
+        let report = judge(&Diff::of([change.clone()]), policy, &redactor);
         assert_eq!(report.findings, vec![], "{change:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! `fixer-touched-tests` by cases: each refusal beside the look-alike that passes.
 
-use super::{FileChange, GuardPolicy, Side, judge};
+use super::{Diff, FileChange, GuardPolicy, Side, judge};
 use crate::{
     model::evidence::{Finding, GuardVerdict},
     text::Redactor,
@@ -18,7 +18,7 @@ pub(super) fn findings(path: &str, old: Option<&str>, new: Option<&str>) -> Vec<
         new: new.map(side),
     };
     let policy = POLICY.get_or_init(|| GuardPolicy::new([], 400, 120).unwrap());
-    let report = judge(&[change], policy, &Redactor::default());
+    let report = judge(&Diff::of([change]), policy, &Redactor::default());
     report
         .findings
         .into_iter()

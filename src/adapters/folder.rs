@@ -1,0 +1,146 @@
+//! A folder with a checked-out tree: its paths and files as git would hold them. Links are read and never followed, and
+//! nothing is started.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        fs::PermissionsExt as _,
+    },
+    path::{Path, PathBuf},
+};
+
+/// Folders that are not part of a tree: git's own, and what was installed or built there.
+const APART: &[&[u8]] = &[b".git", b"node_modules", b"target", b".venv", b"__pycache__"];
+/// Paths that are listed at most.
+const MOST: usize = 300_000;
+/// Nested deeper a folder is not entered.
+const DEEPEST: usize = 80;
+
+#[derive(Debug, Clone)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let root = root.canonicalize()?;
+        if root.is_dir() {
+            Ok(Self { root })
+        } else {
+            Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a directory"))
+        }
+    }
+
+    /// Mode and content of a path; the content of a link is its target. None where no file of the tree stands.
+    pub fn read(&self, path: &[u8]) -> io::Result<Option<(u32, Vec<u8>)>> {
+        let Some(full) = self.place(path)? else {
+            return Ok(None);
+        };
+        let Some(meta) = present(fs::symlink_metadata(&full))? else {
+            return Ok(None);
+        };
+        let kind = meta.file_type();
+        if kind.is_symlink() {
+            let target = fs::read_link(&full)?;
+            return Ok(Some((0o120_000, target.into_os_string().into_vec())));
+        }
+        if kind.is_dir() && full.join(".git").symlink_metadata().is_ok() {
+            return Ok(Some((0o160_000, Vec::new())));
+        }
+        if !kind.is_file() {
+            return Ok(None);
+        }
+        let program = meta.permissions().mode() & 0o100 != 0;
+        let mode = if program { 0o100_755 } else { 0o100_644 };
+        Ok(Some((mode, fs::read(&full)?)))
+    }
+
+    /// Every path of the tree.
+    pub fn paths(&self) -> io::Result<BTreeSet<Vec<u8>>> {
+        let mut out = BTreeSet::new();
+        let mut open = vec![(self.root.clone(), Vec::new(), 0)];
+        while let Some((dir, prefix, depth)) = open.pop() {
+            for entry in fs::read_dir(&dir)? {
+                let entry = entry?;
+                let name = entry.file_name();
+                if APART.contains(&name.as_bytes()) {
+                    continue;
+                }
+                let path = [prefix.as_slice(), name.as_bytes()].concat();
+                if entry.file_type()?.is_dir() {
+                    if depth < DEEPEST {
+                        open.push((entry.path(), [path.as_slice(), b"/"].concat(), depth + 1));
+                    }
+                } else if out.len() < MOST {
+                    out.insert(path);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Where a path stands; none when a part of it leaves the tree or is a link.
+    fn place(&self, path: &[u8]) -> io::Result<Option<PathBuf>> {
+        let mut full = self.root.clone();
+        let parts: Vec<&[u8]> = path.split(|b| *b == b'/').collect();
+        let (last, dirs) = parts.split_last().unwrap_or((&path, &[]));
+        for part in dirs {
+            if matches!(*part, b"" | b"." | b"..") {
+                return Ok(None);
+            }
+            full.push(std::ffi::OsStr::from_bytes(part));
+            match present(fs::symlink_metadata(&full))? {
+                Some(meta) if meta.is_dir() => {}
+                _ => return Ok(None),
+            }
+        }
+        if matches!(*last, b"" | b"." | b"..") || last.contains(&0) {
+            return Ok(None);
+        }
+        full.push(std::ffi::OsStr::from_bytes(last));
+        Ok(Some(full))
+    }
+}
+
+/// What is not there is no error.
+fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_links_and_what_is_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir_all(root.join("node_modules/x")).unwrap();
+        fs::write(root.join("a/b/c.txt"), "c\n").unwrap();
+        fs::write(root.join("node_modules/x/y.js"), "y\n").unwrap();
+        std::os::unix::fs::symlink("../../etc", root.join("a/out")).unwrap();
+        let folder = Folder::open(root).unwrap();
+        assert_eq!(folder.read(b"a/b/c.txt").unwrap(), Some((0o100_644, b"c\n".to_vec())));
+        assert_eq!(folder.read(b"a/out").unwrap(), Some((0o120_000, b"../../etc".to_vec())));
+        for none in [
+            &b"a/out/passwd"[..],
+            b"a/../a/b/c.txt",
+            b"a/b",
+            b"",
+            b"x",
+            b"a/b/c.txt/d",
+        ] {
+            assert_eq!(folder.read(none).unwrap(), None, "{none:?}");
+        }
+        let paths: Vec<_> = folder.paths().unwrap().into_iter().collect();
+        assert_eq!(paths, [b"a/b/c.txt".to_vec(), b"a/out".to_vec()]);
+        assert!(Folder::open(&root.join("a/b/c.txt")).is_err());
+    }
+}

@@ -1,0 +1,318 @@
+//! What the source side of a diff answers for: whether something that runs changed in what a test file tests, and which
+//! names were renamed or went away.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Diff, TicketKind,
+    inventory::{Answer, Names},
+    path::normal,
+    syntax::{Ast, Grammar, Id, Kind},
+    view::{File, Trees},
+};
+
+/// A changed source file.
+#[derive(Debug)]
+struct Source {
+    normal: String,
+    /// Something that runs is another.
+    runs: bool,
+    declared: bool,
+}
+
+pub(super) struct Answers<'x> {
+    sources: Vec<Source>,
+    diff: &'x Diff,
+    declared: BTreeSet<String>,
+}
+
+impl<'x> Answers<'x> {
+    pub(super) fn of(diff: &'x Diff, files: &[File<'_>], trees: &Trees<'_>) -> Self {
+        let asked = diff.ticket.kind == TicketKind::BehaviourChange;
+        let declared: BTreeSet<String> = diff
+            .ticket
+            .declared
+            .iter()
+            .filter(|_| asked)
+            .map(|p| normal(p.as_bytes()))
+            .collect();
+        let sources = files
+            .iter()
+            .enumerate()
+            .filter(|(_, f)| f.is_source())
+            .map(|(at, f)| Source {
+                normal: f.normal.clone(),
+                runs: runs_differently(f, trees.old.get(&at), trees.new.get(&at)),
+                declared: declared.contains(&f.normal),
+            })
+            .collect();
+        Self {
+            sources,
+            diff,
+            declared,
+        }
+    }
+
+    /// For a test file with these imports.
+    pub(super) fn to(&self, path: &str, imports: &[String]) -> Answer {
+        let related: Vec<&Source> = self
+            .sources
+            .iter()
+            .filter(|s| s.runs && self.is_related(path, imports, &s.normal))
+            .collect();
+        let asked = self.declared.contains(path);
+        match related.as_slice() {
+            [] => Answer::None,
+            some if asked && some.iter().any(|s| s.declared) => Answer::Declared,
+            _ => Answer::Changed,
+        }
+    }
+
+    /// For data that tests compare with, which names no source: any change of what runs in its project.
+    pub(super) fn to_data(&self, path: &str) -> Answer {
+        let runs: Vec<&Source> = self.sources.iter().filter(|s| s.runs).collect();
+        let asked = self.declared.contains(path);
+        match runs.as_slice() {
+            [] => Answer::None,
+            some if asked && some.iter().any(|s| s.declared) => Answer::Declared,
+            _ => Answer::Changed,
+        }
+    }
+
+    fn is_related(&self, test: &str, imports: &[String], source: &str) -> bool {
+        if test == source || is_named_after(test, source) {
+            return true;
+        }
+        match Grammar::of(test) {
+            // One package is one piece.
+            Some(Grammar::Go) => dir(test) == dir(source) || imports.iter().any(|i| ends_with_dir(i, dir(source))),
+            Some(Grammar::Rust) => {
+                crate_of(test) == crate_of(source) || imports.iter().any(|i| i.contains(&*crate_name(source)))
+            }
+            _ => self.reaches(test, imports, source, 3),
+        }
+    }
+
+    /// Through imports, also of files that did not change.
+    fn reaches(&self, from: &str, imports: &[String], source: &str, depth: usize) -> bool {
+        for import in imports {
+            if names(import, from, source) {
+                return true;
+            }
+        }
+        if depth == 0 {
+            return false;
+        }
+        self.diff.around.files.iter().any(|(path, bytes)| {
+            let path = normal(path);
+            let text = String::from_utf8_lossy(bytes);
+            path != from
+                && imports.iter().any(|i| names(i, from, &path))
+                && self.reaches(&path, &rough_imports(&text), source, depth - 1)
+        })
+    }
+}
+
+/// Import lines of a text that is not worth a tree.
+pub(super) fn rough_imports(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for line in text.lines().take(400) {
+        let line = line.trim();
+        let import = ["import ", "from ", "export ", "require", "use ", "const ", "} from "]
+            .iter()
+            .any(|w| line.starts_with(w));
+        if !import {
+            continue;
+        }
+        let quoted = line.split(['"', '\'']).nth(1).filter(|_| line.contains(['"', '\'']));
+        out.push(quoted.unwrap_or(line).to_owned());
+    }
+    out
+}
+
+/// Whether an import of a file means a source file.
+pub(super) fn names(import: &str, from: &str, source: &str) -> bool {
+    let stem = stem(source);
+    if import.starts_with('.') && import.contains('/') || import.starts_with("./") {
+        let joined = normal(format!("{}/{import}", dir(from)).as_bytes());
+        let bare = |p: &str| p.trim_end_matches("/index").to_owned();
+        let plain = strip_extension(source);
+        return bare(&joined) == bare(plain) || bare(strip_extension(&joined)) == bare(plain);
+    }
+    // A module path in dots, slashes or colons; its last words are the file's.
+    let words: Vec<String> = import
+        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+        .filter(|w| !w.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words.iter().any(|w| *w == stem) || words.last().is_some_and(|w| *w == stem)
+}
+
+/// `price.test.ts`, `test_price.py`, `PriceTest.java`, `price_spec.rb` stand for `price`.
+pub(super) fn is_named_after(test: &str, source: &str) -> bool {
+    let name = test.rsplit('/').next().unwrap_or_default();
+    let first = name.split('.').next().unwrap_or_default();
+    let bare = first.trim_start_matches("test_");
+    let bare = ["_test", "_tests", "_spec", "-test", "-spec", "test", "tests", "spec"]
+        .iter()
+        .find_map(|s| bare.strip_suffix(s).filter(|b| !b.is_empty()))
+        .unwrap_or(bare);
+    bare.trim_end_matches(['_', '-']) == stem(source)
+}
+
+pub(super) fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or(name);
+    if matches!(stem, "index" | "__init__" | "mod" | "main" | "lib") {
+        dir(path).rsplit('/').next().unwrap_or(stem)
+    } else {
+        stem
+    }
+}
+
+fn strip_extension(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rfind('.')
+        .filter(|at| *at > 0)
+        .map_or(path, |at| &path[..path.len() - name.len() + at])
+}
+
+pub(super) fn dir(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(d, _)| d)
+}
+
+fn ends_with_dir(import: &str, dir: &str) -> bool {
+    !dir.is_empty() && (import.to_lowercase().ends_with(dir) || import.to_lowercase().ends_with(&format!("/{dir}")))
+}
+
+/// The folder that holds `src` or `tests`.
+fn crate_of(path: &str) -> &str {
+    let ends = ["/src/", "/tests/", "/benches/", "/examples/"];
+    let at = ends.iter().filter_map(|e| path.find(e)).min();
+    let top = ["src/", "tests/"].iter().any(|e| path.starts_with(e));
+    match at {
+        Some(at) if !top => &path[..at],
+        _ => "",
+    }
+}
+
+fn crate_name(path: &str) -> String {
+    crate_of(path).rsplit('/').next().unwrap_or_default().replace('-', "_")
+}
+
+/// Comments, texts that document, imports and formatting aside: another program.
+fn runs_differently(file: &File<'_>, old: Option<&Ast<'_>>, new: Option<&Ast<'_>>) -> bool {
+    if let (Some(old), Some(new)) = (old, new) {
+        return program(old) != program(new);
+    }
+    let bytes = |side: &Option<super::Side>| side.as_ref().map(|s| s.bytes.clone());
+    let (Some(a), Some(b)) = (file.old, file.new) else {
+        return bytes(&file.change.old) != bytes(&file.change.new);
+    };
+    if file.grammar.is_some() {
+        return a != b;
+    }
+    let lines = |text: &str| -> Vec<String> {
+        let marks = ["//", "#", "--", "/*", "*", "<!--", ";"];
+        let kept = text.lines().map(str::trim).filter(|l| !l.is_empty());
+        kept.filter(|l| !marks.iter().any(|m| l.starts_with(m)))
+            .map(str::to_owned)
+            .collect()
+    };
+    lines(a) != lines(b)
+}
+
+/// The tokens of what runs: no imports, no texts that stand alone, no tests beside the source.
+fn program(ast: &Ast<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    statements(ast, Ast::ROOT, &mut out);
+    out
+}
+
+fn statements(ast: &Ast<'_>, id: Id, out: &mut Vec<String>) {
+    for kid in ast.kids(id) {
+        match ast.kind(*kid) {
+            Kind::Import | Kind::Text | Kind::Mark => {}
+            Kind::Class | Kind::Function if is_test(ast, *kid) => {}
+            Kind::Class => {
+                out.push(format!("class {}", ast.word(*kid)));
+                if let Some(body) = ast.body(*kid) {
+                    statements(ast, body, out);
+                }
+            }
+            Kind::Block => statements(ast, *kid, out),
+            _ => out.push(without_prose(ast, *kid)),
+        }
+    }
+}
+
+/// A text that stands as the first statement of a body documents it.
+fn without_prose(ast: &Ast<'_>, id: Id) -> String {
+    let flat = ast.flat(id);
+    let prose = ast
+        .body(id)
+        .filter(|b| ast.kind(*b) == Kind::Block)
+        .and_then(|b| ast.kids(b).first().copied())
+        .filter(|t| ast.kind(*t) == Kind::Text);
+    match prose {
+        Some(text) => flat.replacen(&ast.flat(text), "", 1),
+        None => flat,
+    }
+}
+
+pub(super) fn is_test(ast: &Ast<'_>, id: Id) -> bool {
+    ast.grammar == Grammar::Rust
+        && ast.kids_of(id, Kind::Mark).any(|m| {
+            let flat = ast.flat(m);
+            flat.split(' ').any(|w| w == "test") && !flat.contains("not (")
+        })
+}
+
+/// Definitions of the source that got another name, or none.
+pub(super) fn renames(files: &[File<'_>], trees: &Trees<'_>) -> Names {
+    let mut old = BTreeMap::new();
+    let mut new = BTreeMap::new();
+    for (at, file) in files.iter().enumerate() {
+        if !file.is_source() {
+            continue;
+        }
+        if let Some(ast) = trees.old.get(&at) {
+            definitions(ast, &mut old);
+        }
+        if let Some(ast) = trees.new.get(&at) {
+            definitions(ast, &mut new);
+        }
+    }
+    let mut names = Names::default();
+    let fresh: Vec<(&String, &String)> = new.iter().filter(|(n, _)| !old.contains_key(*n)).collect();
+    for (name, body) in old.iter().filter(|(n, _)| !new.contains_key(*n)) {
+        match fresh.iter().find(|(_, other)| *other == body) {
+            Some((other, _)) => {
+                names.renamed.insert(name.clone(), (*other).clone());
+            }
+            None => {
+                names.gone.insert(name.clone());
+            }
+        }
+    }
+    names
+}
+
+/// Names with their bodies, in which the name itself is a blank.
+fn definitions(ast: &Ast<'_>, out: &mut BTreeMap<String, String>) {
+    for id in ast.walk(Ast::ROOT) {
+        if !matches!(ast.kind(id), Kind::Function | Kind::Class) || ast.word(id).is_empty() {
+            continue;
+        }
+        if is_test(ast, id) || ast.above(id).any(|up| is_test(ast, up)) {
+            continue;
+        }
+        let name = ast.word(id);
+        let body: Vec<String> = ast
+            .flat(id)
+            .split(' ')
+            .map(|w| if w == name { "_".to_owned() } else { w.to_owned() })
+            .collect();
+        out.insert(name.to_owned(), body.join(" "));
+    }
+}

@@ -1,0 +1,209 @@
+//! Rule `special-cased`: the source finds out that tests run.
+
+use super::{fresh, reject, words};
+use crate::decide::guards::{
+    Hit,
+    listed::{listed, words as words_of},
+    syntax::{Ast, Grammar, Id, Kind, literal},
+};
+
+const WHY: &str = "the source looks whether tests run";
+
+/// Variables that only a test runner or an automation sets.
+const VARIABLES: &str = "\
+    PYTEST_CURRENT_TEST PYTEST_VERSION PYTEST_XDIST_WORKER JEST_WORKER_ID VITEST VITEST_WORKER_ID VITEST_POOL_ID \
+    NODE_TEST_CONTEXT NODE_V8_COVERAGE RSPEC_CORE CI GITHUB_ACTIONS GITLAB_CI CIRCLECI TRAVIS JENKINS_URL \
+    BUILDKITE NEXTEST NEXTEST_RUN_ID PLAYWRIGHT_TEST CYPRESS COVERAGE_RUN UNITTEST TESTING TEST_MODE \
+    PHPUNIT_COMPOSER_INSTALL MIX_TEST SUREFIRE_TEST RUNNING_TESTS IS_TEST UNIT_TEST CONTINUOUS_INTEGRATION \
+    TEST_RUNNER TEST_ENV";
+
+/// Names that stand for a runner where a program looks at itself.
+const RUNNERS: &str = "\
+    pytest unittest jest vitest mocha rspec minitest junit phpunit testng nose karma jasmine surefire \
+    cargo-nextest xunit nunit";
+
+/// Where a program looks at itself: modules, arguments, its stack.
+const MIRRORS: &str = "\
+    modules argv stack extract_stack currentframe _getframe caller caller_locations getStackTrace StackWalker \
+    forName Caller Callers Args execPath PROGRAM_NAME orig_argv current_exe args mainModule main loader \
+    getAllStackTraces getClassLoader executable find_spec env environ backtrace title";
+
+/// Variables that name an environment.
+const ENVIRONMENTS: &str = "\
+    NODE_ENV APP_ENV RAILS_ENV RACK_ENV ENV ENVIRONMENT MODE DJANGO_ENV FLASK_ENV GO_ENV SPRING_PROFILES_ACTIVE \
+    MIX_ENV RUST_ENV DENO_ENV STAGE BABEL_ENV APPLICATION_ENV ASPNETCORE_ENVIRONMENT";
+
+pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let kinds = [
+        Kind::Binary,
+        Kind::Call,
+        Kind::Member,
+        Kind::Index,
+        Kind::Name,
+        Kind::Other,
+        Kind::Not,
+    ];
+    let mut told = 0;
+    for id in fresh(old, new, &kinds) {
+        // The smallest node that says it is enough.
+        if told < 3 && looks(new, id) {
+            told += 1;
+            hits.push(reject("special-cased", new, id, WHY));
+        }
+    }
+    attributes(old, new, hits);
+}
+
+fn looks(ast: &Ast<'_>, id: Id) -> bool {
+    match ast.kind(id) {
+        Kind::Member => {
+            is_variable(ast, id) || matches!(ast.word(id), "test?" | "vitest") && ast.path(id).contains("env")
+        }
+        Kind::Index => ast.kids(id).iter().skip(1).any(|k| is_named_variable(ast, *k)) && reads_environment(ast, id),
+        Kind::Call => called(ast, id),
+        Kind::Binary => compared(ast, id),
+        Kind::Other => typed(ast, id),
+        _ => false,
+    }
+}
+
+/// `process.env.CI`, `import.meta.vitest`
+fn is_variable(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(id);
+    (path.contains("env.") || path.contains("ENV.")) && listed(VARIABLES, ast.word(id))
+        || path.ends_with("import.meta.vitest")
+        || path.ends_with("testing.Testing")
+        || matches!(
+            path.as_str(),
+            "app.testing" | "settings.TESTING" | "current_app.testing" | "self.testing"
+        )
+}
+
+fn is_named_variable(ast: &Ast<'_>, id: Id) -> bool {
+    ast.kind(id) == Kind::Text && listed(VARIABLES, literal::inner(ast.source(id)))
+}
+
+fn reads_environment(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(ast.kids(id).first().copied().unwrap_or(id)).to_lowercase();
+    let flat = ast.flat(id).to_lowercase();
+    path.contains("env") || flat.contains("environ") || flat.contains("config [")
+}
+
+fn called(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(id);
+    let args = ast.kids(id).get(1..).unwrap_or_default();
+    let text = |n: Id| (ast.kind(n) == Kind::Text).then(|| literal::inner(ast.source(n)));
+    let texts: Vec<&str> = args.iter().filter_map(|a| text(*a)).collect();
+    let environment =
+        path.to_lowercase().contains("env") || path.ends_with("LookupEnv") || path.contains("getProperty");
+    if environment && texts.iter().any(|t| listed(VARIABLES, t)) {
+        return true;
+    }
+    match path.as_str() {
+        // Rust's macro, read as a call.
+        "cfg" => args.first().is_some_and(|a| ast.flat(*a) == "test"),
+        "testing.Testing" | "testing.Short" => true,
+        "flag.Lookup" => texts.iter().any(|t| t.starts_with("test.")),
+        "defined" | "class_exists" => texts.iter().any(|t| is_runner(t)),
+        _ => {
+            // Something is looked for in a mirror: `argv.includes("jest")`, `HasSuffix(os.Args[0], ".test")`.
+            let mirror = words(ast, id).iter().any(|w| listed(MIRRORS, w));
+            let tests = texts.iter().any(|t| is_runner(t) || is_test_text(t));
+            mirror && tests && !ast.flat(id).contains("import (")
+        }
+    }
+}
+
+fn is_runner(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':']).any(|part| part == r))
+}
+
+fn is_test_text(text: &str) -> bool {
+    matches!(
+        text,
+        "test"
+            | "tests"
+            | ".test"
+            | "_test"
+            | "test_"
+            | "/test/"
+            | "spec"
+            | "_spec"
+            | ".spec"
+            | "-test"
+            | "testing"
+            | "test.v"
+            | "/tests/"
+            | ".test.exe"
+    )
+}
+
+fn compared(ast: &Ast<'_>, id: Id) -> bool {
+    let [left, right] = ast.kids(id) else { return false };
+    let sides = [(*left, *right), (*right, *left)];
+    sides.iter().any(|(a, b)| {
+        let text = (ast.kind(*a) == Kind::Text).then(|| literal::inner(ast.source(*a)));
+        let Some(text) = text else { return false };
+        let other = words(ast, *b);
+        let environment = other
+            .iter()
+            .any(|w| listed(ENVIRONMENTS, w) || listed(ENVIRONMENTS, &w.to_uppercase()));
+        let mirror = other.iter().any(|w| listed(MIRRORS, w));
+        environment && matches!(text, "test" | "testing" | "ci" | "tests")
+            || mirror && (is_runner(text) || is_test_text(text) || listed(VARIABLES, text))
+            || text == "main" && other.contains(&"thread")
+    })
+}
+
+/// `typeof jest !== "undefined"`, `defined?(RSpec)`
+fn typed(ast: &Ast<'_>, id: Id) -> bool {
+    let globals = [
+        "jest",
+        "vi",
+        "it",
+        "describe",
+        "expect",
+        "beforeEach",
+        "mocha",
+        "RSpec",
+        "Minitest",
+        "cy",
+        "Cypress",
+        "test",
+        "__vitest_worker__",
+        "RSpec::Core",
+        "QUnit",
+        "jasmine",
+    ];
+    let flat = ast.flat(id);
+    let asks = flat.starts_with("typeof ") || flat.starts_with("defined?");
+    asks && words(ast, id).iter().any(|w| globals.contains(w))
+}
+
+/// Code that is there in tests only, or in all but tests.
+fn attributes(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    if new.grammar != Grammar::Rust {
+        return;
+    }
+    for id in fresh(old, new, &[Kind::Mark]) {
+        let flat = new.flat(id).replace(' ', "");
+        let turned = flat.contains("cfg(not(test))") || flat.contains("cfg_attr(test,") && !flat.contains("derive");
+        let doubled = flat.contains("cfg(test)") && is_doubled(new, id);
+        if turned || doubled {
+            hits.push(reject("special-cased", new, id, "the source is another one under test"));
+        }
+    }
+}
+
+/// The marked function has a second one of its name.
+fn is_doubled(ast: &Ast<'_>, mark: Id) -> bool {
+    let Some(owner) = ast.above(mark).next().filter(|o| ast.kind(*o) == Kind::Function) else {
+        return false;
+    };
+    let name = ast.word(owner);
+    let same = ast
+        .walk(Ast::ROOT)
+        .filter(|n| ast.kind(*n) == Kind::Function && ast.word(*n) == name);
+    same.count() > 1
+}

@@ -1,0 +1,105 @@
+//! Rule `special-cased`: an equality that is always true, or that leaves out fields which it compared before.
+
+use std::collections::BTreeSet;
+
+use super::reject;
+use crate::decide::guards::{
+    Hit,
+    listed::listed,
+    syntax::{Ast, Id, Kind},
+};
+
+const NAMES: &str = "\
+    equals __eq__ __cmp__ == eq eql? Equal Equals isEqual is_equal compareTo Compare <=> same isSame cmp areEqual deepEqual";
+
+pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let before = old.map(|ast| equalities(ast)).unwrap_or_default();
+    for id in equalities(new) {
+        let same = old.and_then(|o| before.iter().copied().find(|b| is_counterpart(o, *b, new, id)));
+        let known = old.zip(same).is_some_and(|(o, s)| o.flat(s) == new.flat(id));
+        if known {
+            continue;
+        }
+        if is_constant(new, id) {
+            hits.push(reject("special-cased", new, id, "this equality is true for everything"));
+        } else if let (Some(old), Some(same)) = (old, same) {
+            let lost: Vec<&str> = fields(old, same).difference(&fields(new, id)).copied().collect();
+            if let Some(field) = lost.first().filter(|_| !calls(new, id)) {
+                let why = format!("this equality no longer looks at {field}");
+                hits.push(reject("special-cased", new, id, &why).change(&old.shown(same), &new.shown(id)));
+            }
+        }
+    }
+}
+
+fn equalities(ast: &Ast<'_>) -> Vec<Id> {
+    let is_one = |id: &Id| ast.kind(*id) == Kind::Function && listed(NAMES, ast.word(*id));
+    ast.walk(Ast::ROOT).filter(is_one).collect()
+}
+
+fn is_counterpart(old: &Ast<'_>, a: Id, new: &Ast<'_>, b: Id) -> bool {
+    let class = |ast: &Ast<'_>, id: Id| {
+        ast.above(id)
+            .find(|up| ast.kind(*up) == Kind::Class)
+            .map(|c| ast.word(c).to_owned())
+    };
+    old.word(a) == new.word(b) && class(old, a) == class(new, b)
+}
+
+/// Nothing but a constant that means "the same".
+fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
+    let Some(body) = ast.body(id).filter(|b| ast.kind(*b) != Kind::Params) else {
+        return false;
+    };
+    let statements: Vec<Id> = ast
+        .statements(body)
+        .into_iter()
+        .filter(|s| ast.kind(*s) != Kind::Text)
+        .collect();
+    let [only] = statements.as_slice() else { return false };
+    let value = match ast.kind(*only) {
+        Kind::Return => ast.kids(*only).first().copied(),
+        _ => Some(*only),
+    };
+    let words: &[&str] = if matches!(ast.word(id), "compareTo" | "__cmp__" | "Compare" | "<=>" | "cmp") {
+        &["0"]
+    } else {
+        &["true", "True"]
+    };
+    value.is_some_and(|v| words.contains(&ast.source(v)))
+}
+
+/// Members that it reads.
+fn fields<'a>(ast: &Ast<'a>, id: Id) -> BTreeSet<&'a str> {
+    let members = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Member);
+    let called: BTreeSet<Id> = ast
+        .walk(id)
+        .filter(|n| ast.kind(*n) == Kind::Call)
+        .filter_map(|n| ast.kids(n).first().copied())
+        .collect();
+    members.filter(|m| !called.contains(m)).map(|m| ast.word(m)).collect()
+}
+
+/// It asks another function, which may look at everything.
+fn calls(ast: &Ast<'_>, id: Id) -> bool {
+    let words = [
+        "equals",
+        "eq",
+        "hash",
+        "key",
+        "to_a",
+        "to_h",
+        "astuple",
+        "asdict",
+        "reflectionEquals",
+        "DeepEqual",
+        "state",
+        "to_tuple",
+        "_key",
+    ];
+    ast.walk(id).any(|n| {
+        let called = ast.kind(n) == Kind::Call;
+        let name = ast.path(n);
+        called && words.contains(&name.rsplit('.').next().unwrap_or_default()) && !name.contains('.')
+    })
+}

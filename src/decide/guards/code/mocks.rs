@@ -1,0 +1,216 @@
+//! Rule `mock-of-unit`: what a test is about is replaced by something that answers as the test wants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reject;
+use crate::decide::guards::{
+    Hit,
+    inventory::{inventory, subjects},
+    syntax::{Ast, Id, Kind, literal},
+    view::File,
+};
+
+pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let known: BTreeSet<String> = old
+        .map(|ast| mocks(ast).into_iter().map(|id| ast.flat(id)).collect())
+        .unwrap_or_default();
+    let fresh: Vec<Id> = mocks(new)
+        .into_iter()
+        .filter(|id| !known.contains(&new.flat(*id)))
+        .collect();
+    if fresh.is_empty() {
+        return;
+    }
+    // What the tests of the base look at; of a new file nothing is known but its name.
+    let units = old.map(|ast| subjects(&inventory(ast, true))).unwrap_or_default();
+    let modules = modules(new);
+    for id in fresh {
+        if is_unit(file, new, id, &units, &modules) {
+            hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
+        }
+    }
+}
+
+/// Calls that replace something.
+fn mocks(ast: &Ast<'_>) -> Vec<Id> {
+    let words = [
+        "mock",
+        "doMock",
+        "unstable_mockModule",
+        "patch",
+        "object",
+        "setattr",
+        "spyOn",
+        "stub",
+        "replace",
+        "receive",
+        "stub_const",
+        "mockStatic",
+        "spy",
+        "allow_any_instance_of",
+        "expect_any_instance_of",
+        "mockImplementation",
+        "mockReturnValue",
+        "mockResolvedValue",
+        "and_return",
+        "when",
+        "doReturn",
+        "given",
+        "mockk",
+        "mockkStatic",
+        "mockkObject",
+        "module",
+        "dict",
+        "create_autospec",
+        "MagicMock",
+        "class_double",
+        "instance_double",
+    ];
+    let is_mock = |id: &Id| {
+        ast.kind(*id) == Kind::Call
+            && ast
+                .chain(*id)
+                .iter()
+                .any(|l| l.args.is_some() && words.contains(&l.name))
+    };
+    ast.walk(Ast::ROOT).filter(is_mock).collect()
+}
+
+/// Where imported names come from.
+fn modules<'a>(ast: &Ast<'a>) -> BTreeMap<String, BTreeSet<&'a str>> {
+    let mut out: BTreeMap<String, BTreeSet<&'a str>> = BTreeMap::new();
+    for id in ast.walk(Ast::ROOT) {
+        let (source, names) = match ast.kind(id) {
+            Kind::Import => {
+                let Some(path) = ast.walk(id).find(|n| ast.kind(*n) == Kind::Text) else {
+                    continue;
+                };
+                (path, id)
+            }
+            Kind::Assign if ast.kids(id).len() > 1 => {
+                let value = ast.kids(id)[1];
+                let path = ast.path(value);
+                let Some(text) = ast
+                    .kids(value)
+                    .get(1)
+                    .copied()
+                    .filter(|t| path == "require" && ast.kind(*t) == Kind::Text)
+                else {
+                    continue;
+                };
+                (text, ast.kids(id)[0])
+            }
+            _ => continue,
+        };
+        let found = ast
+            .walk(names)
+            .filter(|n| ast.kind(*n) == Kind::Name)
+            .map(|n| ast.word(n));
+        out.entry(literal::inner(ast.source(source)).to_owned())
+            .or_default()
+            .extend(found);
+    }
+    out
+}
+
+fn is_unit(
+    file: &File<'_>,
+    ast: &Ast<'_>,
+    id: Id,
+    units: &BTreeSet<String>,
+    modules: &BTreeMap<String, BTreeSet<&str>>,
+) -> bool {
+    let links = ast.chain(id);
+    links.iter().any(|link| {
+        let args = link.args.clone().unwrap_or_default();
+        let Some(first) = args.first().copied() else {
+            return false;
+        };
+        let text = |id: Id| (ast.kind(id) == Kind::Text).then(|| literal::inner(ast.source(id)));
+        match (link.name, text(first)) {
+            // A module by its path.
+            ("mock" | "doMock" | "unstable_mockModule" | "module" | "replace", Some(path)) => {
+                is_unit_module(file, ast, path, args.get(1).copied(), units, modules)
+            }
+            // `patch("package.module.name")`, `setattr("package.module.name", …)`
+            ("patch" | "setattr" | "stub_const", Some(path)) => {
+                let last = path.rsplit(['.', ':']).next().unwrap_or_default();
+                units.contains(last)
+            }
+            // `receive(:name)`
+            ("receive" | "stub", Some(name)) => units.contains(name) && on_unit(ast, id, units),
+            // `spyOn(object, "name")`, `patch.object(object, "name")`, `setattr(object, "name", …)`
+            ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
+                let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
+                let only_watches = link.name == "spyOn" && links.last().is_some_and(|l| l.name == "spyOn");
+                units.contains(name) && !only_watches
+            }
+            // `mock(Unit.class)`, `spy(Unit)`, `allow_any_instance_of(Unit)`
+            (
+                "mock" | "spy" | "mockStatic" | "allow_any_instance_of" | "create_autospec" | "mockk" | "mockkObject",
+                None,
+            ) => {
+                let name = ast
+                    .chain(first)
+                    .iter()
+                    .rev()
+                    .map(|l| l.name)
+                    .find(|n| !matches!(*n, "class" | "java" | ""));
+                name.is_some_and(|n| units.contains(n) && n.starts_with(char::is_uppercase))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// Ruby's `allow(unit).to receive(:name)`: the object is the unit itself and no helper of it.
+fn on_unit(ast: &Ast<'_>, id: Id, units: &BTreeSet<String>) -> bool {
+    let statement = ast
+        .above(id)
+        .filter(|up| ast.kind(*up) == Kind::Call)
+        .last()
+        .unwrap_or(id);
+    let links = ast.chain(statement);
+    let object = links.first().and_then(|l| l.arg(0));
+    object.is_some_and(|o| {
+        let name = ast.chain(o).last().map(|l| l.name).unwrap_or_default();
+        name.starts_with(char::is_uppercase) && units.contains(name) || matches!(name, "subject" | "described_class")
+    })
+}
+
+fn is_unit_module(
+    file: &File<'_>,
+    ast: &Ast<'_>,
+    path: &str,
+    factory: Option<Id>,
+    units: &BTreeSet<String>,
+    modules: &BTreeMap<String, BTreeSet<&str>>,
+) -> bool {
+    let stem = path
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .split('.')
+        .next()
+        .unwrap_or_default();
+    let own_name = path.starts_with('.') && file.name().split('.').next().is_some_and(|n| n == stem.to_lowercase());
+    let Some(names) = modules.get(path) else {
+        return own_name;
+    };
+    let looked_at: Vec<&&str> = names.iter().filter(|n| units.contains(**n)).collect();
+    if looked_at.is_empty() {
+        return own_name && units.is_empty();
+    }
+    // A factory that keeps what is looked at replaces something else.
+    let replaced = factory.map(|f| {
+        let pairs = ast.walk(f).filter(|n| ast.kind(*n) == Kind::Pair);
+        pairs
+            .map(|p| literal::inner(ast.word(p)).to_owned())
+            .collect::<BTreeSet<_>>()
+    });
+    let keeps = factory.is_some_and(|f| ast.walk(f).any(|n| ast.kind(n) == Kind::Spread));
+    match replaced {
+        Some(keys) if keeps => looked_at.iter().any(|n| keys.contains(**n)),
+        _ => true,
+    }
+}

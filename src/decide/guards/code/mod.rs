@@ -1,0 +1,91 @@
+//! The layer of program text: what a diff puts into tests and their set-up beside the tests themselves, and what it puts
+//! into the source in place of a repair. Only what the head has and the base has not is looked at.
+
+mod answers;
+mod counters;
+mod detect;
+mod equality;
+mod infra;
+mod leak;
+mod mocks;
+mod suppress;
+mod swallow;
+
+#[cfg(test)]
+mod code_tests;
+
+use std::collections::BTreeSet;
+
+use super::{
+    Diff, Hit, Kind,
+    syntax::{Ast, Id, Kind as Node},
+    view::{File, Trees},
+};
+use crate::model::evidence::GuardVerdict;
+
+/// Findings, each with the index of its file.
+pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
+    let mut out = Vec::new();
+    let tests = answers::Tests::of(diff, files, trees);
+    for (at, file) in files.iter().enumerate() {
+        let (old, new) = (trees.old.get(&at), trees.new.get(&at));
+        let Some(new) = new else { continue };
+        let mut hits = Vec::new();
+        if matches!(file.kind, Kind::Test(_)) {
+            infra::check(file, old, new, &mut hits);
+            mocks::check(file, old, new, &mut hits);
+        } else if file.is_source() {
+            detect::check(old, new, &mut hits);
+            swallow::check(old, new, &mut hits);
+            counters::check(old, new, &mut hits);
+            answers::check(&tests, old, new, &mut hits);
+            leak::check(old, new, &mut hits);
+        }
+        equality::check(old, new, &mut hits);
+        out.extend(hits.into_iter().map(|hit| (at, hit)));
+    }
+    out.extend(suppress::check(diff, files, trees));
+    out
+}
+
+fn reject(rule: &'static str, ast: &Ast<'_>, id: Id, why: &str) -> Hit {
+    Hit::new(rule, GuardVerdict::Reject, why.to_owned())
+        .at(ast.line(id))
+        .is(&ast.shown(id))
+}
+
+fn human(rule: &'static str, ast: &Ast<'_>, id: Id, why: &str) -> Hit {
+    Hit {
+        verdict: GuardVerdict::NeedsHuman,
+        ..reject(rule, ast, id, why)
+    }
+}
+
+/// The texts of all nodes of some kinds, to tell what is new.
+fn texts(ast: Option<&Ast<'_>>, kinds: &[Node]) -> BTreeSet<String> {
+    let Some(ast) = ast else {
+        return BTreeSet::new();
+    };
+    ast.walk(Ast::ROOT)
+        .filter(|id| kinds.contains(&ast.kind(*id)))
+        .map(|id| ast.flat(id))
+        .collect()
+}
+
+/// Nodes of these kinds that stand in the head only.
+fn fresh(old: Option<&Ast<'_>>, new: &Ast<'_>, kinds: &[Node]) -> Vec<Id> {
+    let known = texts(old, kinds);
+    new.walk(Ast::ROOT)
+        .filter(|id| kinds.contains(&new.kind(*id)) && !known.contains(&new.flat(*id)))
+        .collect()
+}
+
+/// Every word of a node, names and texts alike.
+fn words<'a>(ast: &Ast<'a>, id: Id) -> Vec<&'a str> {
+    let named = ast.walk(id).filter_map(|n| match ast.kind(n) {
+        Node::Name | Node::Member => Some(ast.word(n)),
+        Node::Text => Some(super::syntax::literal::inner(ast.source(n))),
+        _ => None,
+    });
+    named.collect()
+}

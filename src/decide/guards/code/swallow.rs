@@ -1,0 +1,337 @@
+//! Rule `swallowed-failure` in the source: an error that is caught and forgotten instead of being mended.
+
+use super::{fresh, human, reject, texts};
+use crate::decide::guards::{
+    Hit,
+    syntax::{Ast, Grammar, Id, Kind},
+};
+
+const RULE: &str = "swallowed-failure";
+
+pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    for id in fresh(old, new, &[Kind::Try]) {
+        attempt(old, new, id, hits);
+    }
+    for id in fresh(old, new, &[Kind::With]) {
+        if suppresses(new, id) {
+            hits.push(reject(RULE, new, id, "every error in this block is swallowed"));
+        }
+    }
+    for id in fresh(old, new, &[Kind::Call]) {
+        call(new, id, hits);
+    }
+    dropped(old, new, hits);
+}
+
+/// How a handler treats what it caught.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Handling {
+    /// Passed on, looked at, or turned into something that says so.
+    Speaks,
+    Logged,
+    Silent,
+}
+
+fn attempt(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
+    let known = texts(old, &[Kind::Catch]);
+    for catch in ast.kids_of(id, Kind::Catch).collect::<Vec<_>>() {
+        if known.contains(&ast.flat(catch)) || !is_broad(ast, catch) {
+            continue;
+        }
+        match handling(ast, catch) {
+            Handling::Speaks => {}
+            Handling::Silent if is_small_parse(ast, id) => {}
+            Handling::Silent => hits.push(reject(RULE, ast, catch, "every error of this block is swallowed")),
+            Handling::Logged => {
+                hits.push(human(
+                    RULE,
+                    ast,
+                    catch,
+                    "every error of this block is logged and forgotten",
+                ));
+            }
+        }
+    }
+}
+
+/// It catches nearly everything, also what nobody thought of.
+fn is_broad(ast: &Ast<'_>, catch: Id) -> bool {
+    let Some(types) = ast.first_of(catch, Kind::Types) else {
+        return true;
+    };
+    let broad = [
+        "Exception",
+        "BaseException",
+        "Throwable",
+        "StandardError",
+        "Error",
+        "RuntimeException",
+        "RuntimeError",
+        "Object",
+    ];
+    let named = ast
+        .walk(types)
+        .filter(|n| matches!(ast.kind(*n), Kind::Name | Kind::Member));
+    let mut names = named.map(|n| ast.word(n)).peekable();
+    names.peek().is_none() || names.any(|n| broad.contains(&n))
+}
+
+fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
+    let Some(body) = ast.body(catch) else {
+        return Handling::Silent;
+    };
+    let mut logged = false;
+    for node in ast.walk(body) {
+        match ast.kind(node) {
+            Kind::Throw => return Handling::Speaks,
+            Kind::Call => {
+                let path = ast.path(node).to_lowercase();
+                let last = path.rsplit('.').next().unwrap_or_default().to_owned();
+                if is_log(&path) {
+                    logged = true;
+                } else if speaks(&last) {
+                    return Handling::Speaks;
+                }
+            }
+            Kind::Name if matches!(ast.word(node), "raise" | "fail") => return Handling::Speaks,
+            _ => {}
+        }
+    }
+    // The caught value is given back or stored.
+    let bound = bound(ast, catch);
+    let used = bound.is_some_and(|name| {
+        ast.walk(body)
+            .any(|n| ast.kind(n) == Kind::Name && ast.word(n) == name && !is_logged(ast, n))
+    });
+    match (used, logged) {
+        (true, _) => Handling::Speaks,
+        (false, true) => Handling::Logged,
+        (false, false) => Handling::Silent,
+    }
+}
+
+fn is_log(path: &str) -> bool {
+    let words = [
+        "log",
+        "logger",
+        "logging",
+        "console",
+        "print",
+        "println",
+        "printf",
+        "eprintln",
+        "warn",
+        "error_log",
+        "puts",
+        "rails.logger",
+        "printstacktrace",
+        "slog",
+        "tracing",
+    ];
+    words.iter().any(|w| {
+        path == *w
+            || path.starts_with(&format!("{w}."))
+            || path.ends_with(&format!(".{w}"))
+            || path.contains(&format!(".{w}."))
+    })
+}
+
+fn speaks(word: &str) -> bool {
+    let words = [
+        "raise",
+        "throw",
+        "reject",
+        "abort",
+        "exit",
+        "panic",
+        "next",
+        "fail",
+        "rethrow",
+        "captureexception",
+        "capture_exception",
+        "notify",
+        "done",
+        "callback",
+        "cb",
+        "seterror",
+        "onerror",
+        "emit",
+        "status",
+        "reraise",
+        "retry",
+        "rollback",
+        "report",
+        "senderror",
+        "interrupt",
+    ];
+    words.contains(&word)
+}
+
+fn is_logged(ast: &Ast<'_>, id: Id) -> bool {
+    ast.above(id)
+        .any(|up| ast.kind(up) == Kind::Call && is_log(&ast.path(up).to_lowercase()))
+}
+
+/// The name of what is caught, by the words before the body.
+fn bound<'a>(ast: &Ast<'a>, catch: Id) -> Option<&'a str> {
+    let body = ast.body(catch)?;
+    let head = &ast.text[ast.node(catch).start..ast.node(body).start];
+    let words = head.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words
+        .rev()
+        .find(|w| !w.is_empty() && !matches!(*w, "as" | "catch" | "except" | "rescue" | "then"))
+}
+
+/// JavaScript cannot name what it catches; one parse of outside text may answer with nothing.
+fn is_small_parse(ast: &Ast<'_>, id: Id) -> bool {
+    if !ast.grammar.is_script() {
+        return false;
+    }
+    let Some(body) = ast.kids(id).first().copied() else {
+        return false;
+    };
+    let parses = [
+        "JSON.parse",
+        "URL",
+        "decodeURIComponent",
+        "decodeURI",
+        "atob",
+        "BigInt",
+        "structuredClone",
+        "Intl.NumberFormat",
+        "RegExp",
+        "require.resolve",
+    ];
+    let one = ast.statements(body).len() == 1;
+    let calls: Vec<Id> = ast.walk(body).filter(|n| ast.kind(*n) == Kind::Call).collect();
+    let answers = ast
+        .kids_of(id, Kind::Catch)
+        .filter_map(|c| ast.body(c))
+        .all(|b| ast.walk(b).any(|n| ast.kind(n) == Kind::Return));
+    one && answers && calls.len() == 1 && parses.contains(&ast.path(calls[0]).as_str())
+}
+
+/// `contextlib.suppress(Exception)`
+fn suppresses(ast: &Ast<'_>, id: Id) -> bool {
+    let contexts = &ast.kids(id)[..ast.kids(id).len().saturating_sub(1)];
+    contexts.iter().any(|c| {
+        let path = ast.path(*c);
+        let broad = ["Exception", "BaseException"];
+        let args = ast.kids(*c).get(1..).unwrap_or_default();
+        path.ends_with("suppress") && args.iter().any(|a| broad.contains(&ast.source(*a)))
+    })
+}
+
+fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
+    let links = ast.chain(id);
+    let Some(last) = links.last() else { return };
+    // `.catch(() => {})`
+    if last.name == "catch"
+        && let Some(handler) = last.arg(0).filter(|h| ast.kind(*h) == Kind::Lambda)
+    {
+        let silent = ast.body(handler).is_none_or(|b| {
+            !ast.walk(b)
+                .any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call | Kind::Name))
+        });
+        if silent {
+            hits.push(reject(RULE, ast, id, "every error of this promise is swallowed"));
+        }
+    }
+    if ast.grammar == Grammar::Go && links.len() == 1 && last.name == "recover" && !recovers(ast, id) {
+        hits.push(reject(RULE, ast, id, "a panic is caught and forgotten"));
+    }
+    if ast.grammar == Grammar::Rust && last.name == "catch_unwind" {
+        hits.push(human(RULE, ast, id, "a panic is caught"));
+    }
+}
+
+/// What was recovered becomes an error, a log line or a panic again.
+fn recovers(ast: &Ast<'_>, id: Id) -> bool {
+    let Some(function) = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Lambda | Kind::Function))
+    else {
+        return false;
+    };
+    ast.walk(function).any(|n| match ast.kind(n) {
+        Kind::Call => n != id && !ast.path(n).is_empty() && ast.path(n) != "recover",
+        Kind::Assign => ast.kids(n).first().is_some_and(|t| ast.source(*t).contains("err")),
+        _ => false,
+    })
+}
+
+/// A result that was passed on in the base and is thrown away now.
+fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let Some(old) = old else { return };
+    let before = old.flat(Ast::ROOT);
+    for id in fresh(Some(old), new, &[Kind::Assign]) {
+        let [target, value] = new.kids(id) else { continue };
+        if !matches!(new.source(*target), "_" | "_, _") || new.kind(*value) != Kind::Call {
+            continue;
+        }
+        let call = new.flat(*value);
+        let passed = before.contains(&format!("{call} ?"))
+            || before.contains(&format!("err := {call}"))
+            || before.contains(&format!("err = {call}"))
+            || before.contains(&format!("return {call}"));
+        if passed {
+            hits.push(reject(RULE, new, id, "the error of this call is thrown away"));
+        }
+    }
+    for id in fresh(Some(old), new, &[Kind::Call]) {
+        let links = new.chain(id);
+        let Some(last) = links.last() else { continue };
+        let object = new
+            .kids(id)
+            .first()
+            .and_then(|c| new.kids(*c).first())
+            .map(|o| new.flat(*o))
+            .unwrap_or_default();
+        let passed = !object.is_empty() && before.contains(&format!("{object} ?"));
+        match last.name {
+            "ok" if passed && new.grammar == Grammar::Rust => {
+                hits.push(reject(RULE, new, id, "the error of this call is thrown away"));
+            }
+            "unwrap_or_default" | "unwrap_or" | "unwrap_or_else" if passed => {
+                hits.push(human(RULE, new, id, "an error becomes a default value"));
+            }
+            _ => {}
+        }
+    }
+    go_returns(old, new, hits);
+}
+
+/// `if err != nil { return nil }`
+fn go_returns(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    if new.grammar != Grammar::Go {
+        return;
+    }
+    for id in fresh(Some(old), new, &[Kind::If]) {
+        let kids = new.kids(id);
+        let Some(condition) = kids.iter().find(|k| new.kind(**k) == Kind::Binary) else {
+            continue;
+        };
+        if new.flat(*condition) != "err != nil" {
+            continue;
+        }
+        let Some(then) = kids.iter().copied().find(|k| new.kind(*k) == Kind::Block) else {
+            continue;
+        };
+        let statements = new.statements(then);
+        let [only] = statements.as_slice() else { continue };
+        let nothing =
+            new.kind(*only) == Kind::Return && new.kids(*only).last().is_some_and(|l| new.source(*l) == "nil");
+        let fallible = new
+            .above(id)
+            .find(|up| new.kind(*up) == Kind::Function)
+            .is_some_and(|f| {
+                new.source(f)
+                    .split('{')
+                    .next()
+                    .is_some_and(|head| head.contains("error"))
+            });
+        if nothing && fallible {
+            hits.push(reject(RULE, new, id, "the error is answered as if there was none"));
+        }
+    }
+}

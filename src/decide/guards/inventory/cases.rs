@@ -1,0 +1,181 @@
+//! A case of what was found: its checks, its values, its switches; and helpers that hold checks.
+
+use super::{
+    Case, Check, Role,
+    bag::Bag,
+    checks::Scan,
+    find::{Find, Place},
+    made::statements,
+    switch::Runs,
+    words::plain,
+};
+use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
+
+impl Find<'_, '_> {
+    /// Rows in marks: `@parametrize(names, rows)`, `@CsvSource({…})`, `#[case(…)]`.
+    pub(super) fn mark_table(&self, mark: Id, place: &mut Place) {
+        let ast = self.ast;
+        let Some(call) = ast.kids(mark).first().copied() else {
+            return;
+        };
+        let links = ast.chain(call);
+        let word = links.last().map(|l| plain(l.name)).unwrap_or_default();
+        match word.as_str() {
+            "parametrize" | "parameterized" | "expand" => {
+                let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
+                if let Some(table) = args.get(1).or(args.first()) {
+                    *place = self.with_table(place, *table);
+                }
+            }
+            "csvsource" | "valuesource" | "enumsource" | "methodsource" => {
+                let list = ast.walk(mark).find(|n| ast.kind(*n) == Kind::List);
+                match list {
+                    Some(list) => *place = self.with_table(place, list),
+                    None => place.tables.push(vec![self.outer.bag(ast, call)]),
+                }
+            }
+            "case" | "testcase" | "inlinedata" => {
+                let bag = self.loose_bag(mark);
+                match place.tables.last_mut() {
+                    Some(rows) => rows.push(bag),
+                    None => place.tables.push(vec![bag]),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Values of a mark whose inside the grammar does not read.
+    pub(super) fn loose_bag(&self, mark: Id) -> Bag {
+        let ast = self.ast;
+        let tokens = ast.tokens(mark);
+        let mut bag = Bag::default();
+        // The first word is the mark's own.
+        let mut own = true;
+        for token in tokens {
+            let text = ast.token_text(token);
+            match token.kind {
+                Kind::Text => bag.values.push(literal::text(text)),
+                Kind::Number => bag.values.push(literal::number(text)),
+                Kind::Constant => bag.values.push(text.to_owned()),
+                _ if text.starts_with(char::is_alphabetic) && !std::mem::take(&mut own) => {
+                    bag.names.insert(text.to_owned());
+                }
+                _ => {}
+            }
+        }
+        bag.values.sort();
+        bag
+    }
+
+    pub(super) fn case(&mut self, id: Id, body_of: Id, place: &Place, role: Role) {
+        let ast = self.ast;
+        let Some(body) = ast.body(body_of) else { return };
+        let scope = self.scope_of(body_of);
+        let mut all = scope.bag(ast, body);
+        let mut written = scope.written(ast, body);
+        for row in place.tables.iter().flatten() {
+            all.add(row);
+            written.add(row);
+        }
+        let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone()).run(body);
+        found.checks.extend(self.marked_checks(body_of));
+        let mut switch = place.switch.clone();
+        if let Some((runs, by)) = &found.skipped {
+            match runs {
+                Runs::Never => switch.word("skip", None),
+                Runs::Sometimes | Runs::Always | Runs::MayFail => switch.conditional(by),
+            }
+        }
+        switch.retries = switch.retries.max(found.retries);
+        switch.timeout = found.timeout.or(switch.timeout);
+        self.out.cases.push(Case {
+            role,
+            name: place.names.clone(),
+            line: ast.line(id),
+            shown: ast.shown(id),
+            switch,
+            checks: found.checks,
+            all,
+            written,
+            statements: statements(ast, body),
+            body: ast.flat(body),
+        });
+    }
+
+    /// Marks that want a failure: `#[should_panic]`, `@Test(expected = …)`.
+    pub(super) fn marked_checks(&self, id: Id) -> Vec<Check> {
+        let ast = self.ast;
+        let wants = |m: &Id| {
+            let flat = ast.flat(*m);
+            flat.contains("should_panic") || flat.contains("expected =") || flat.contains("ExpectedException")
+        };
+        let marks: Vec<Id> = ast.kids_of(id, Kind::Mark).filter(wants).collect();
+        marks
+            .into_iter()
+            .map(|m| Check::of_mark(ast, m, self.loose_bag(m)))
+            .collect()
+    }
+
+    pub(super) fn empty_case(&mut self, id: Id, place: &Place) {
+        self.out.cases.push(Case {
+            role: Role::Test,
+            name: place.names.clone(),
+            line: self.ast.line(id),
+            shown: self.ast.shown(id),
+            switch: place.switch.clone(),
+            checks: Vec::new(),
+            all: Bag::default(),
+            written: Bag::default(),
+            statements: Vec::new(),
+            body: String::new(),
+        });
+    }
+
+    /// Functions with checks that are no tests themselves.
+    pub(super) fn helpers_with_checks(&mut self) {
+        let ast = self.ast;
+        for (name, id) in self.helpers {
+            if super::recognise::is_test(ast, *id, self.tests) {
+                continue;
+            }
+            let place = Place {
+                names: vec![(*name).to_owned()],
+                ..Place::default()
+            };
+            let before = self.out.cases.len();
+            self.case(*id, *id, &place, Role::Helper);
+            if self.out.cases.len() > before && self.out.cases[before].checks.is_empty() {
+                self.out.cases.pop();
+            }
+        }
+        // Hooks that are calls with a body.
+        for id in ast.walk(Ast::ROOT).collect::<Vec<_>>() {
+            if ast.kind(id) != Kind::Call {
+                continue;
+            }
+            let links = ast.chain(id);
+            let hook = links.len() == 1
+                && matches!(
+                    links[0].name,
+                    "beforeEach" | "afterEach" | "beforeAll" | "afterAll" | "before" | "after" | "around"
+                );
+            let body = links[0]
+                .args
+                .iter()
+                .flatten()
+                .copied()
+                .find(|a| ast.kind(*a) == Kind::Lambda);
+            if let (true, Some(body)) = (hook, body) {
+                let place = Place {
+                    names: vec![links[0].name.to_owned()],
+                    ..Place::default()
+                };
+                self.case(id, body, &place, Role::Helper);
+                if self.out.cases.last().is_some_and(|c| c.checks.is_empty()) {
+                    self.out.cases.pop();
+                }
+            }
+        }
+    }
+}

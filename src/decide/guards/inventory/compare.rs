@@ -1,0 +1,445 @@
+//! The tests of the base against those of the head. Each check of the base has to stand somewhere in the head, at least
+//! as strong, about the same things, in a test that runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Case, Check, Inventory, Role,
+    bag::Bag,
+    cover::{Cover, covers},
+    switch::Runs,
+    words::Strength,
+};
+use crate::{decide::guards::Hit, model::evidence::GuardVerdict};
+
+/// What the source side of a diff has to do with a test file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::decide::guards) enum Answer {
+    /// Nothing that runs changed in what the file tests.
+    None,
+    /// It did, so that a new expectation may be right.
+    Changed,
+    /// It did, and the ticket asked for it in both files.
+    Declared,
+}
+
+/// One file with tests on both sides.
+#[derive(Debug, Clone)]
+pub(in crate::decide::guards) struct TestFile {
+    pub(in crate::decide::guards) old: Option<Inventory>,
+    pub(in crate::decide::guards) new: Option<Inventory>,
+    /// The runner finds files of this name.
+    pub(in crate::decide::guards) collected: bool,
+    pub(in crate::decide::guards) answer: Answer,
+}
+
+/// What the source side does to names.
+#[derive(Debug, Clone, Default)]
+pub(in crate::decide::guards) struct Names {
+    /// Old name to new name.
+    pub(in crate::decide::guards) renamed: BTreeMap<String, String>,
+    /// Defined in the base's source and no more.
+    pub(in crate::decide::guards) gone: BTreeSet<String>,
+}
+
+/// Findings, each with the index of its file.
+pub(in crate::decide::guards) fn compare(files: &[TestFile], names: &Names) -> Vec<(usize, Hit)> {
+    let mut compare = Compare {
+        files,
+        names,
+        old: Vec::new(),
+        new: Vec::new(),
+        hits: Vec::new(),
+    };
+    for (at, file) in files.iter().enumerate() {
+        let cases =
+            |inventory: &'_ Option<Inventory>| inventory.iter().flat_map(|i| i.cases.clone()).collect::<Vec<_>>();
+        compare.old.extend(cases(&file.old).into_iter().map(|case| Old {
+            file: at,
+            case: renamed(case, names),
+            pair: None,
+            stands: Vec::new(),
+        }));
+        compare.new.extend(cases(&file.new).into_iter().map(|case| New {
+            file: at,
+            room: case.checks.iter().map(|c| c.room).collect(),
+            case,
+            paired: false,
+        }));
+    }
+    compare.pair();
+    compare.assign();
+    compare.judge();
+    compare.hits
+}
+
+fn renamed(mut case: Case, names: &Names) -> Case {
+    for check in &mut case.checks {
+        check.sides = [
+            check.sides[0].renamed(&names.renamed),
+            check.sides[1].renamed(&names.renamed),
+        ];
+    }
+    case.all = case.all.renamed(&names.renamed);
+    case
+}
+
+struct Old {
+    file: usize,
+    case: Case,
+    pair: Option<usize>,
+    /// Where each check stands in the head: case and check.
+    stands: Vec<Option<(usize, usize)>>,
+}
+
+struct New {
+    file: usize,
+    case: Case,
+    /// How many more checks of the base each one may stand for.
+    room: Vec<usize>,
+    paired: bool,
+}
+
+struct Compare<'x> {
+    files: &'x [TestFile],
+    names: &'x Names,
+    old: Vec<Old>,
+    new: Vec<New>,
+    hits: Vec<(usize, Hit)>,
+}
+
+impl Compare<'_> {
+    fn hit(&mut self, file: usize, hit: Hit) {
+        self.hits.push((file, hit));
+    }
+
+    /// The same test on both sides: by file and name, by body, by name elsewhere.
+    fn pair(&mut self) {
+        let ways: [fn(&Old, &New) -> bool; 4] = [
+            |o, n| o.file == n.file && o.case.name == n.case.name,
+            |o, n| o.case.body == n.case.body && !o.case.body.is_empty() && o.case.name.last() == n.case.name.last(),
+            |o, n| o.case.body == n.case.body && !o.case.body.is_empty(),
+            |o, n| o.case.name == n.case.name && o.case.name.last().is_some_and(|l| !l.is_empty()),
+        ];
+        for way in ways {
+            for o in 0..self.old.len() {
+                if self.old[o].pair.is_some() {
+                    continue;
+                }
+                let found = (0..self.new.len()).find(|n| {
+                    let new = &self.new[*n];
+                    !new.paired && new.case.role == self.old[o].case.role && way(&self.old[o], new)
+                });
+                if let Some(n) = found {
+                    self.old[o].pair = Some(n);
+                    self.new[n].paired = true;
+                }
+            }
+        }
+    }
+
+    /// Finds a place for each check of the base: word by word in its pair, then in its pair, then anywhere.
+    fn assign(&mut self) {
+        for old in &mut self.old {
+            old.stands = vec![None; old.case.checks.len()];
+        }
+        for exact in [true, false] {
+            for o in 0..self.old.len() {
+                if let Some(n) = self.old[o].pair {
+                    self.place(o, &[n], exact);
+                }
+            }
+        }
+        for o in 0..self.old.len() {
+            let others: Vec<usize> = (0..self.new.len()).filter(|n| self.may_stand_in(o, *n)).collect();
+            self.place(o, &others, false);
+        }
+    }
+
+    /// A test of the head that runs at least as often.
+    fn may_stand_in(&self, o: usize, n: usize) -> bool {
+        let (old, new) = (&self.old[o], &self.new[n]);
+        old.pair != Some(n)
+            && new.case.role == old.case.role
+            && new.case.switch.runs <= old.case.switch.runs
+            && (self.files[new.file].collected || !self.files[old.file].collected)
+    }
+
+    fn place(&mut self, o: usize, cases: &[usize], exact: bool) {
+        for at in 0..self.old[o].case.checks.len() {
+            if self.old[o].stands[at].is_some() {
+                continue;
+            }
+            let check = &self.old[o].case.checks[at];
+            let found = cases.iter().find_map(|n| {
+                let new = &self.new[*n];
+                let fits = |i: &usize| {
+                    let other = &new.case.checks[*i];
+                    new.room[*i] > 0
+                        && if exact {
+                            other.flat == check.flat && covers(check, other) == Cover::Same
+                        } else {
+                            covers(check, other) != Cover::No
+                        }
+                };
+                (0..new.case.checks.len()).find(fits).map(|i| (*n, i))
+            });
+            if let Some((n, i)) = found {
+                self.new[n].room[i] -= 1;
+                self.old[o].stands[at] = Some((n, i));
+            } else if !exact && check.room > 1 {
+                self.place_in_parts(o, at, cases);
+            }
+        }
+    }
+
+    /// A check of a list may have become one check for each element.
+    fn place_in_parts(&mut self, o: usize, at: usize, cases: &[usize]) {
+        let check = &self.old[o].case.checks[at];
+        let wanted = check.sides[0].clone().with(&check.sides[1]);
+        let mut parts = Vec::new();
+        let mut have = Bag::default();
+        for n in cases {
+            let new = &self.new[*n];
+            for (i, other) in new.case.checks.iter().enumerate() {
+                if new.room[i] > 0 && super::cover::is_part(check, other, &wanted) {
+                    have.add(&other.sides[0]);
+                    have.add(&other.sides[1]);
+                    parts.push((*n, i));
+                }
+            }
+        }
+        if parts.len() > 1 && have.holds(&wanted) {
+            for (n, i) in &parts {
+                self.new[*n].room[*i] -= 1;
+            }
+            self.old[o].stands[at] = Some(parts[0]);
+        }
+    }
+
+    fn judge(&mut self) {
+        self.focus();
+        for o in 0..self.old.len() {
+            let never = self.old[o].case.switch.runs == Runs::Never;
+            match (self.old[o].pair, never) {
+                (Some(_), true) => {}
+                (Some(n), false) => self.paired(o, n),
+                (None, _) => self.lost(o, never),
+            }
+        }
+        self.fresh();
+    }
+
+    /// A focused test silences the others, whether it is old or new.
+    fn focus(&mut self) {
+        for n in 0..self.new.len() {
+            let was = self.old.iter().any(|o| o.pair == Some(n) && o.case.switch.focused);
+            if self.new[n].case.switch.focused && !was {
+                let why = "only this test would run; the others of its file are silently left out";
+                let hit = reject("focus-added", why, &self.new[n].case);
+                let file = self.new[n].file;
+                self.hit(file, hit);
+            }
+        }
+    }
+
+    fn paired(&mut self, o: usize, n: usize) {
+        let file = self.new[n].file;
+        let found = |at: usize| self.files[at].collected;
+        if !found(file) && found(self.old[o].file) && self.old[o].case.role == Role::Test {
+            let hit = reject(
+                "test-uncollected",
+                "the runner does not find this file, so the test no longer runs",
+                &self.new[n].case,
+            );
+            return self.hit(file, hit);
+        }
+        let found = super::runs::weaker(&self.old[o].case, &self.new[n].case);
+        let stopped = found.iter().any(|h| h.rule == "skip-added");
+        for hit in found {
+            self.hit(file, hit);
+        }
+        if stopped {
+            return;
+        }
+        let missing: Vec<usize> = (0..self.old[o].stands.len())
+            .filter(|at| self.old[o].stands[*at].is_none() && self.old[o].case.checks[*at].strength > Strength::Nothing)
+            .collect();
+        if missing.is_empty() {
+            return self.inputs(o, n);
+        }
+        let mut told: Vec<&'static str> = Vec::new();
+        for at in missing {
+            let hit = self.explain(o, n, at);
+            // One finding of a kind says it; the table of a test would repeat it for every row.
+            if let Some(hit) = hit.filter(|h| !told.contains(&h.rule)) {
+                told.push(hit.rule);
+                self.hit(file, hit);
+            }
+        }
+    }
+
+    /// What became of a check that has no place in the head.
+    fn explain(&self, o: usize, n: usize, at: usize) -> Option<Hit> {
+        let check = &self.old[o].case.checks[at];
+        let new = &self.new[n];
+        let candidate = super::cover::nearest(check, &new.case.checks, &new.room);
+        let Some(other) = candidate else {
+            let gone = self.is_gone(&check.sides[0].names) || self.is_gone(&check.sides[1].names);
+            let verdict = if gone {
+                GuardVerdict::NeedsHuman
+            } else {
+                GuardVerdict::Reject
+            };
+            let why = "a check of this test is gone";
+            return Some(
+                Hit::new("assertion-removed", verdict, why.to_owned())
+                    .at(new.case.line)
+                    .change(&check.shown, ""),
+            );
+        };
+        let (rule, why) = weaker(check, other);
+        if rule == "expectation-rewritten" {
+            return self.rewritten(new.file, why, other.line, &check.shown, &other.shown);
+        }
+        let hit = Hit::new(rule, GuardVerdict::Reject, why.to_owned());
+        Some(hit.at(other.line).change(&check.shown, &other.shown))
+    }
+
+    fn rewritten(&self, file: usize, why: &str, line: u32, was: &str, is: &str) -> Option<Hit> {
+        let (verdict, tail) = match self.files[file].answer {
+            Answer::None => (GuardVerdict::Reject, "and nothing that it tests changes"),
+            Answer::Changed => (GuardVerdict::NeedsHuman, "together with what it tests"),
+            Answer::Declared => return None,
+        };
+        let why = format!("{why}, {tail}");
+        Some(Hit::new("expectation-rewritten", verdict, why).at(line).change(was, is))
+    }
+
+    fn is_gone(&self, names: &BTreeSet<String>) -> bool {
+        names.iter().any(|n| self.names.gone.contains(n))
+    }
+
+    /// All checks stand; what goes into them must stand as well.
+    fn inputs(&mut self, o: usize, n: usize) {
+        let (old, new) = (&self.old[o], &self.new[n]);
+        let mut everything = new.case.all.clone();
+        for (other, _) in old.stands.iter().flatten() {
+            if *other != n {
+                everything.add(&self.new[*other].case.all);
+            }
+        }
+        // What a check looks at and wants has its place already.
+        let mut had = old.case.written.clone();
+        had.values = checked(&old.case.checks).missing(&had);
+        let missing = everything.missing(&had);
+        let file = new.file;
+        let put = super::runs::put_between(&old.case, &new.case);
+        let hit = if let Some(value) = missing.first() {
+            let why = "a value that the test works with is another one";
+            self.rewritten(file, why, new.case.line, value, "")
+        } else {
+            put.and_then(|(line, text)| {
+                let why = "a statement that changes what is tested is put into the test";
+                self.rewritten(file, why, line, "", &text)
+            })
+        };
+        if let Some(hit) = hit {
+            self.hit(file, hit);
+        }
+    }
+
+    /// A test of the base that has no counterpart.
+    fn lost(&mut self, o: usize, never: bool) {
+        let old = &self.old[o];
+        if old.case.role == Role::Helper {
+            return;
+        }
+        let all_stand = !old.stands.is_empty() && old.stands.iter().all(Option::is_some);
+        if all_stand {
+            return;
+        }
+        let file = old.file;
+        let names = &old.case.all.names;
+        let gone = self.is_gone(names);
+        let (verdict, why) = match (never, gone) {
+            (true, _) => (GuardVerdict::NeedsHuman, "a test that was switched off is deleted"),
+            (false, true) => (GuardVerdict::NeedsHuman, "a test goes away together with what it tests"),
+            (false, false) => (GuardVerdict::Reject, "this test stands nowhere in the head"),
+        };
+        let rule = if self.stays_uncollected(o) {
+            "test-uncollected"
+        } else {
+            "test-deleted"
+        };
+        let hit = Hit::new(rule, verdict, why.to_owned())
+            .at(self.old[o].case.line)
+            .change(&self.old[o].case.shown, "");
+        self.hit(file, hit);
+    }
+
+    /// Its body stands under a name that is no test's.
+    fn stays_uncollected(&self, o: usize) -> bool {
+        let body = &self.old[o].case.body;
+        self.new
+            .iter()
+            .any(|n| n.case.role == Role::Helper && n.case.body == *body)
+    }
+
+    /// A new test that does not run says more than it does.
+    fn fresh(&mut self) {
+        for n in 0..self.new.len() {
+            let new = &self.new[n];
+            let off = matches!(new.case.switch.runs, Runs::Never | Runs::MayFail)
+                || new.case.switch.runs == Runs::Sometimes && !new.case.switch.platform;
+            let known = new.paired || self.files[new.file].old.as_ref().is_some_and(|_| false);
+            if off && !known && new.case.role == Role::Test {
+                let why = "a new test is switched off";
+                let hit = reject("skip-added", why, &new.case);
+                let file = new.file;
+                self.hit(file, hit);
+            }
+        }
+    }
+}
+
+/// The values of all checks, as often as one of them has each.
+fn checked(checks: &[Check]) -> Bag {
+    let mut out = Bag::default();
+    for side in checks.iter().flat_map(|c| &c.sides) {
+        let more = out.missing(side);
+        out.values.extend(more);
+        out.values.sort();
+    }
+    out
+}
+
+fn reject(rule: &'static str, why: &str, case: &Case) -> Hit {
+    Hit::new(rule, GuardVerdict::Reject, why.to_owned())
+        .at(case.line)
+        .is(&case.shown)
+}
+
+/// In what a check of the head falls short of one of the base.
+fn weaker(old: &Check, new: &Check) -> (&'static str, &'static str) {
+    match new.weak {
+        Some(why) if old.weak.is_none() => {
+            let rule = if why.contains("swallowed") {
+                "swallowed-failure"
+            } else {
+                "assertion-loosened"
+            };
+            return (rule, why);
+        }
+        _ => {}
+    }
+    if new.strength == Strength::Nothing {
+        ("assertion-loosened", "the check cannot fail any more")
+    } else if new.strength < old.strength {
+        ("assertion-loosened", "the check is weaker than it was")
+    } else if old.tolerance.unwrap_or(0.0) < new.tolerance.unwrap_or(0.0) {
+        ("assertion-loosened", "the check allows a wider difference than it did")
+    } else {
+        ("expectation-rewritten", "what the check wants is another value")
+    }
+}

@@ -1,0 +1,309 @@
+//! Finds the cases of a file: functions by their names and marks, calls by their words, within suites.
+
+use super::{
+    Case, Inventory, Role,
+    bag::{Bag, Scope},
+    checks::Helpers,
+    recognise::{Begins, begins, initial, is_test},
+    rows,
+    scope::{collect, imports, roots},
+    switch::Switch,
+    words::plain,
+};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, Link, literal};
+
+/// Suites within suites.
+const DEEPEST: usize = 40;
+
+/// All cases of a text. `tests` says that the file holds tests by its name; else only marked ones count.
+pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool) -> Inventory {
+    let roots = roots(ast, tests);
+    let mut helpers = Helpers::new();
+    for id in roots.iter().flat_map(|r| ast.walk(*r)) {
+        if ast.kind(id) == Kind::Function && !ast.word(id).is_empty() {
+            helpers.insert(ast.word(id), id);
+        }
+    }
+    let mut outer = Scope::default();
+    for root in &roots {
+        collect(ast, *root, &mut outer, 0);
+    }
+    let mut find = Find {
+        ast,
+        tests,
+        outer,
+        helpers: &helpers,
+        out: Inventory {
+            broken: ast.broken,
+            ..Inventory::default()
+        },
+    };
+    let place = Place::default();
+    let top = find.with_file_marks(&place);
+    find.visit_all(Ast::ROOT, &top, 0);
+    imports(ast, &mut find.out);
+    find.hidden();
+    if tests {
+        find.helpers_with_checks();
+    }
+    find.out
+}
+
+pub(super) struct Find<'x, 'a> {
+    pub(super) ast: &'x Ast<'a>,
+    pub(super) tests: bool,
+    pub(super) outer: Scope<'a>,
+    pub(super) helpers: &'x Helpers<'a>,
+    pub(super) out: Inventory,
+}
+
+/// Where in the file: suites, what holds for all in them, tables around.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Place {
+    pub(super) names: Vec<String>,
+    pub(super) switch: Switch,
+    pub(super) tables: Vec<Vec<Bag>>,
+}
+
+impl<'a> Find<'_, 'a> {
+    /// What holds for the whole file: build conditions, module marks.
+    fn with_file_marks(&self, place: &Place) -> Place {
+        let ast = self.ast;
+        let mut switch = place.switch.clone();
+        for id in ast.comments() {
+            let text = ast.source(*id);
+            let condition = text.strip_prefix("//go:build ").or(text.strip_prefix("// +build "));
+            if let Some(condition) = condition {
+                switch.conditional(condition);
+            }
+        }
+        for id in ast.kids(Ast::ROOT) {
+            match ast.kind(*id) {
+                Kind::Mark => switch.mark(ast, *id),
+                Kind::Assign if ast.kids(*id).first().is_some_and(|t| ast.source(*t) == "pytestmark") => {
+                    for node in ast.walk(*id).skip(1) {
+                        if matches!(ast.kind(node), Kind::Call | Kind::Member) {
+                            let links = ast.chain(node);
+                            switch.links(ast, &links);
+                        }
+                    }
+                }
+                Kind::Assign if ast.kids(*id).first().is_some_and(|t| ast.source(*t) == "__test__") => {
+                    switch.word("skip", None);
+                }
+                Kind::Throw if ast.source(*id).contains("SkipTest") => switch.word("skip", None),
+                Kind::Call => {
+                    let path = ast.path(*id);
+                    if matches!(path.as_str(), "pytest.skip" | "pytest.importorskip") {
+                        switch.word("skip", None);
+                    } else if matches!(path.as_str(), "jest.retryTimes" | "vi.setConfig") {
+                        switch.retries = ast
+                            .walk(*id)
+                            .find_map(|n| {
+                                (ast.kind(n) == Kind::Number)
+                                    .then(|| literal::value(ast.source(n)))
+                                    .flatten()
+                            })
+                            .unwrap_or(1.0);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Place {
+            switch,
+            ..place.clone()
+        }
+    }
+
+    fn visit_all(&mut self, id: Id, place: &Place, depth: usize) {
+        for kid in self.ast.kids(id).to_vec() {
+            self.visit(kid, place, depth);
+        }
+    }
+
+    fn visit(&mut self, id: Id, place: &Place, depth: usize) {
+        if depth > DEEPEST {
+            return;
+        }
+        let ast = self.ast;
+        match ast.kind(id) {
+            Kind::Call => self.visit_call(id, place, depth),
+            Kind::Name if matches!(ast.word(id), "it" | "test") => {}
+            Kind::Function => self.visit_function(id, place),
+            Kind::Class => self.visit_class(id, place, depth),
+            Kind::Lambda => {
+                if let Some(body) = ast.body(id) {
+                    self.visit_all(body, place, depth + 1);
+                }
+            }
+            Kind::If => self.visit_branch(id, place, depth),
+            Kind::Loop => {
+                let [_, source, body] = ast.kids(id) else { return };
+                let (source, body) = (*source, *body);
+                let inner = self.with_table(place, source);
+                self.visit(body, &inner, depth + 1);
+            }
+            Kind::Import | Kind::Text | Kind::Comment => {}
+            _ => self.visit_all(id, place, depth + 1),
+        }
+    }
+
+    /// Tests that are there only where a condition holds.
+    fn visit_branch(&mut self, id: Id, place: &Place, depth: usize) {
+        let ast = self.ast;
+        let condition = ast.kids(id).first().map(|c| ast.flat(*c)).unwrap_or_default();
+        // Python's `if __name__ == "__main__"` and `if TYPE_CHECKING` hold no tests of the suite.
+        let mut inner = place.clone();
+        inner.switch.conditional(&condition);
+        self.visit_all(id, &inner, depth + 1);
+    }
+
+    pub(super) fn with_table(&self, place: &Place, source: Id) -> Place {
+        let mut inner = place.clone();
+        match rows::rows(self.ast, &self.outer, source) {
+            Some(rows) => inner.tables.push(rows),
+            None => inner.tables.push(vec![self.outer.bag(self.ast, source)]),
+        }
+        inner
+    }
+
+    fn visit_call(&mut self, id: Id, place: &Place, depth: usize) {
+        let ast = self.ast;
+        let links = ast.chain(id);
+        let Some((begins, at)) = begins(ast, &links) else {
+            return self.visit_other_call(id, &links, place, depth);
+        };
+        let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
+        let body = args
+            .iter()
+            .copied()
+            .find(|a| matches!(ast.kind(*a), Kind::Lambda | Kind::Function));
+        let mut switch = Switch::default();
+        switch.prefix(if matches!(links[at].name, "feature" | "fixture") {
+            ""
+        } else {
+            initial(links[at].name)
+        });
+        switch.links(ast, &links[at + 1..]);
+        let options: Vec<Id> = args.iter().skip(1).copied().filter(|a| Some(*a) != body).collect();
+        switch.options(ast, &options);
+        let title = args
+            .first()
+            .filter(|a| Some(**a) != body)
+            .map(|a| ast.flat(*a))
+            .unwrap_or_default();
+        let mut inner = Place {
+            names: place.names.iter().cloned().chain([title]).collect(),
+            switch: switch.within(&place.switch),
+            tables: place.tables.clone(),
+        };
+        for link in &links[at + 1..] {
+            self.each_table(link, &mut inner);
+        }
+        match (begins, body) {
+            (Begins::Suite, Some(body)) => self.visit(body, &inner, depth + 1),
+            (Begins::Suite, None) => {}
+            (Begins::Test, Some(body)) => self.case(id, body, &inner, Role::Test),
+            (Begins::Test, None) => {
+                // A title without a body is a test that is still to be written; a body by name is one.
+                let by_name = args.get(1).filter(|a| ast.kind(**a) == Kind::Name);
+                let def = by_name.and_then(|n| self.helpers.get(ast.word(*n))).copied();
+                match def {
+                    Some(def) => self.case(id, def, &inner, Role::Test),
+                    None if !args.is_empty() && by_name.is_none() => {
+                        inner.switch.word("todo", None);
+                        self.empty_case(id, &inner);
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// `it.each([…])`, and the same with a text for a table.
+    fn each_table(&self, link: &Link<'_>, place: &mut Place) {
+        if !matches!(link.name, "each" | "for") {
+            return;
+        }
+        let Some(table) = link.arg(0) else { return };
+        if self.ast.kind(table) == Kind::Text {
+            place.tables.push(rows::text_rows(self.ast.source(table)));
+        } else {
+            *place = self.with_table(place, table);
+        }
+    }
+
+    /// Other calls may hold tests in what they are given: loops, wrappers.
+    fn visit_other_call(&mut self, id: Id, links: &[Link<'_>], place: &Place, depth: usize) {
+        let ast = self.ast;
+        let word = links.last().map(|l| plain(l.name)).unwrap_or_default();
+        let loops = matches!(word.as_str(), "foreach" | "each" | "map" | "times" | "eachwithindex");
+        let callee = ast.kids(id).first().copied();
+        let source = callee.and_then(|c| ast.kids(c).first().copied()).filter(|_| loops);
+        let inner = source.map_or_else(|| place.clone(), |s| self.with_table(place, s));
+        for kid in ast.kids(id).to_vec() {
+            self.visit(kid, &inner, depth + 1);
+        }
+    }
+
+    fn visit_class(&mut self, id: Id, place: &Place, depth: usize) {
+        let ast = self.ast;
+        let mut inner = place.clone();
+        let name = ast.word(id).to_owned();
+        let mut own = Switch::default();
+        for mark in ast.kids_of(id, Kind::Mark).collect::<Vec<_>>() {
+            own.mark(ast, mark);
+        }
+        if ast.grammar == Grammar::Python {
+            let body = ast.body(id);
+            let off = body
+                .into_iter()
+                .flat_map(|b| ast.kids(b).to_vec())
+                .any(|k| ast.kind(k) == Kind::Assign && ast.source(k).replace(' ', "") == "__test__=False");
+            if off {
+                own.word("skip", None);
+            }
+        }
+        inner.switch = own.within(&place.switch);
+        inner.names.push(name);
+        if let Some(body) = ast.body(id) {
+            self.visit(body, &inner, depth + 1);
+        }
+    }
+
+    fn visit_function(&mut self, id: Id, place: &Place) {
+        if !is_test(self.ast, id, self.tests) {
+            return;
+        }
+        let ast = self.ast;
+        let mut inner = place.clone();
+        inner.names.push(ast.word(id).to_owned());
+        let mut own = Switch::default();
+        for mark in ast.kids_of(id, Kind::Mark).collect::<Vec<_>>() {
+            own.mark(ast, mark);
+            self.mark_table(mark, &mut inner);
+        }
+        inner.switch = own.within(&place.switch);
+        self.case(id, id, &inner, Role::Test);
+    }
+
+    /// Where functions carry the names, the last of two equal ones hides the first.
+    fn hidden(&mut self) {
+        if !matches!(self.ast.grammar, Grammar::Python | Grammar::Ruby) {
+            return;
+        }
+        let by_function = |c: &Case| c.shown.trim_start().contains("def ");
+        let cases = std::mem::take(&mut self.out.cases);
+        for case in cases {
+            if by_function(&case) {
+                self.out.cases.retain(|c| c.name != case.name);
+            }
+            self.out.cases.push(case);
+        }
+    }
+
+    pub(super) fn scope_of(&self, body: Id) -> Scope<'a> {
+        Scope::of(self.ast, body).under(&self.outer)
+    }
+}

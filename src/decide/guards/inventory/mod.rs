@@ -1,0 +1,128 @@
+//! The tests of a file: what each is called, whether it runs, what it checks, and with which values. Compared as a
+//! whole between base and head, so that a test may move, be renamed, split or put into a table, and not be lost.
+
+mod bag;
+mod calls;
+mod cases;
+mod checks;
+mod compare;
+mod cover;
+mod find;
+mod made;
+mod operands;
+mod outcome;
+mod recognise;
+mod rows;
+mod runs;
+mod scope;
+mod switch;
+mod truth;
+mod words;
+
+#[cfg(test)]
+mod inventory_tests;
+
+use std::collections::BTreeSet;
+
+use super::syntax::{Ast, Id};
+
+use bag::Bag;
+pub(super) use compare::{Answer, Names, TestFile, compare};
+pub(super) use find::inventory;
+use switch::Switch;
+use words::Strength;
+
+/// One check of a test: it makes the test fail when something is not as it wants.
+#[derive(Debug, Clone)]
+pub(super) struct Check {
+    pub(super) line: u32,
+    pub(super) shown: String,
+    strength: Strength,
+    /// Why it cannot fail, or fails in some runs only.
+    weak: Option<&'static str>,
+    negated: bool,
+    /// What is looked at, and what is wanted of it; which is which is no matter.
+    sides: [Bag; 2],
+    /// How many of the base's checks it may stand for.
+    room: usize,
+    flat: String,
+    /// Allowed distance, where there is one.
+    tolerance: Option<f64>,
+}
+
+impl Check {
+    /// A mark that wants the test to end with an error; with a message or a class it says which.
+    fn of_mark(ast: &Ast<'_>, mark: Id, bag: Bag) -> Self {
+        let says = !bag.values.is_empty() || !bag.names.is_empty();
+        Self {
+            line: ast.line(mark),
+            shown: ast.shown(mark),
+            strength: if says { Strength::Part } else { Strength::Truthy },
+            weak: None,
+            negated: false,
+            sides: [bag, Bag::default()],
+            room: 1,
+            flat: ast.flat(mark),
+            tolerance: None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Test,
+    /// A function or hook with checks that tests use.
+    Helper,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) role: Role,
+    /// Names of the suites around it, and its own.
+    pub(super) name: Vec<String>,
+    pub(super) line: u32,
+    pub(super) shown: String,
+    switch: Switch,
+    checks: Vec<Check>,
+    /// Everything in it and in what it uses.
+    all: Bag,
+    /// The values that are written in it.
+    written: Bag,
+    /// Its statements, for what was put between them.
+    statements: Vec<Statement>,
+    /// Its tokens, without its name.
+    body: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Statement {
+    flat: String,
+    line: u32,
+    /// The name that it gives a value, or whose part it changes.
+    changes: Option<String>,
+}
+
+/// What stands in a file beside its cases.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Inventory {
+    pub(super) cases: Vec<Case>,
+    /// Modules and packages that it names.
+    pub(super) imports: Vec<String>,
+    /// Names that come from the imports.
+    pub(super) imported: BTreeSet<String>,
+    pub(super) broken: bool,
+}
+
+/// Names of the product that the checks of a file look at.
+pub(super) fn subjects(inventory: &Inventory) -> BTreeSet<String> {
+    let checks = inventory.cases.iter().flat_map(|c| &c.checks);
+    checks
+        .flat_map(|c| c.sides.iter().flat_map(|s| s.names.iter().cloned()))
+        .collect()
+}
+
+/// Values that stand together in one check, with everything that goes into it.
+pub(super) fn examples(inventory: &Inventory) -> Vec<Vec<String>> {
+    let checks = inventory.cases.iter().flat_map(|c| &c.checks);
+    checks.map(|c| c.sides[0].clone().with(&c.sides[1]).values).collect()
+}

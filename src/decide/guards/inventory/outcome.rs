@@ -1,0 +1,162 @@
+//! What ends a test within its body: a failure, a skip, or a handler that keeps the failure from being one.
+
+use super::{
+    checks::Scan,
+    operands::claims,
+    switch::Runs,
+    words::{self, plain},
+};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind};
+
+impl Scan<'_, '_> {
+    /// A branch makes the test fail.
+    pub(super) fn fails(&self, id: Id) -> bool {
+        self.failing_call(id).is_some()
+    }
+
+    pub(super) fn failing_call(&self, id: Id) -> Option<Id> {
+        let ast = self.ast;
+        let mut open: Vec<Id> = vec![id];
+        while let Some(at) = open.pop() {
+            match ast.kind(at) {
+                Kind::Throw => return Some(at),
+                Kind::Call if self.is_failing(at) => return Some(at),
+                Kind::Function | Kind::Lambda | Kind::Class => {}
+                _ => open.extend(ast.kids(at).iter().rev()),
+            }
+        }
+        None
+    }
+
+    pub(super) fn is_failing(&self, id: Id) -> bool {
+        let links = self.ast.chain(id);
+        let (Some(first), Some(last)) = (links.first(), links.last()) else {
+            return false;
+        };
+        let word = plain(last.name);
+        let owner = plain(first.name);
+        let known = matches!(
+            owner.as_str(),
+            "t" | "tb"
+                | "b"
+                | "f"
+                | "pytest"
+                | "self"
+                | "assert"
+                | "this"
+                | "s"
+                | "expect"
+                | "assertions"
+                | "testing"
+                | "done"
+        );
+        last.args.is_some()
+            && words::fails(&word)
+            && (known || links.len() == 1 && !matches!(word.as_str(), "error" | "errorf"))
+    }
+
+    pub(super) fn fails_here(&self, id: Id) -> bool {
+        let mut open = vec![id];
+        while let Some(at) = open.pop() {
+            match self.ast.kind(at) {
+                Kind::Throw => return true,
+                Kind::Call if self.is_failing(at) => return true,
+                Kind::Block | Kind::Else | Kind::Await => open.extend(self.ast.kids(at)),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    pub(super) fn skip_in(&self, id: Id) -> Option<String> {
+        let here = self.ast.statements(id);
+        here.into_iter().find_map(|s| self.skipping(s))
+    }
+
+    /// A call that skips the test, or the error that does.
+    pub(super) fn skipping(&self, id: Id) -> Option<String> {
+        let ast = self.ast;
+        match ast.kind(id) {
+            Kind::Throw => {
+                let source = ast.source(id);
+                [
+                    "SkipTest",
+                    "SkipException",
+                    "TestAbortedException",
+                    "Skipped",
+                    "XCTSkip",
+                ]
+                .iter()
+                .any(|w| source.contains(w))
+                .then(|| ast.shown(id))
+            }
+            Kind::Return | Kind::Await | Kind::Block | Kind::Else => {
+                ast.kids(id).first().and_then(|k| self.skipping(*k))
+            }
+            Kind::Call | Kind::Name if is_skip(ast, id) => Some(ast.shown(id)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn skip(&mut self, runs: Runs, by: &str) {
+        if self.found.skipped.as_ref().is_none_or(|(had, _)| *had < runs) {
+            self.found.skipped = Some((runs, by.to_owned()));
+        }
+    }
+
+    /// What is caught is neither passed on nor looked at.
+    pub(super) fn is_silent(&self, id: Id) -> bool {
+        let Some(body) = self.ast.body(id) else { return true };
+        let speaks = self.ast.walk(body).any(|n| match self.ast.kind(n) {
+            Kind::Throw | Kind::Assert => true,
+            Kind::Call => {
+                let word = self.ast.chain(n).last().map(|l| plain(l.name)).unwrap_or_default();
+                let passes = matches!(
+                    word.as_str(),
+                    "done" | "reject" | "raise" | "next" | "rethrow" | "throw" | "panic"
+                );
+                passes || self.is_failing(n) || claims(self.ast, n).is_some()
+            }
+            Kind::Name => matches!(self.ast.word(n), "raise"),
+            _ => false,
+        });
+        !speaks
+    }
+}
+
+/// A call, or Ruby's bare word, that ends the test without a result.
+pub(super) fn is_skip(ast: &Ast<'_>, id: Id) -> bool {
+    let links = ast.chain(id);
+    let (Some(first), Some(last)) = (links.first(), links.last()) else {
+        return false;
+    };
+    if ast.kind(id) == Kind::Name && ast.grammar != Grammar::Ruby {
+        return false;
+    }
+    let owner = plain(first.name);
+    let owned = matches!(
+        owner.as_str(),
+        "t" | "tb"
+            | "b"
+            | "f"
+            | "s"
+            | "self"
+            | "this"
+            | "test"
+            | "it"
+            | "pytest"
+            | "unittest"
+            | "ctx"
+            | "context"
+            | "testing"
+            | "assume"
+            | "assert"
+            | "suite"
+    );
+    let bare = links.len() == 1 && matches!(ast.grammar, Grammar::Ruby | Grammar::Python);
+    let word = plain(last.name);
+    let lambda = last.args.iter().flatten().any(|a| ast.kind(*a) == Kind::Lambda);
+    words::skips(&word)
+        && (owned && links.len() > 1 || bare && matches!(word.as_str(), "skip" | "pending" | "omit"))
+        && !lambda
+}

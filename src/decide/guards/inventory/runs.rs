@@ -1,0 +1,93 @@
+//! Whether a test still runs as it did, and what was put between its statements.
+
+use super::{Case, switch::Runs};
+use crate::{decide::guards::Hit, model::evidence::GuardVerdict};
+
+/// Marks, options and calls by which a test of the head runs less, or may fail more often.
+pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
+    let (was, is) = (&old.switch, &new.switch);
+    let mut hits = Vec::new();
+    let mut hit = |rule, verdict, why: &str| {
+        hits.push(
+            Hit::new(rule, verdict, why.to_owned())
+                .at(new.line)
+                .change(&old.shown, &new.shown),
+        );
+    };
+    if is.runs > was.runs {
+        let why = match is.runs {
+            Runs::Never => "the test is switched off",
+            Runs::MayFail => "a failure of the test counts as success",
+            Runs::Sometimes | Runs::Always => "the test runs only where a condition holds",
+        };
+        hit("skip-added", GuardVerdict::Reject, why);
+    } else if is.runs == Runs::Sometimes && condition(&is.by) != condition(&was.by) {
+        hit(
+            "skip-added",
+            GuardVerdict::Reject,
+            "the test is switched off under another condition",
+        );
+    }
+    if is.retries > was.retries {
+        hit(
+            "gate-weakened",
+            GuardVerdict::Reject,
+            "the test is repeated until it passes",
+        );
+    }
+    if let Some(limit) = is.timeout
+        && was.timeout.is_some_and(|w| w < limit)
+    {
+        hit(
+            "gate-weakened",
+            GuardVerdict::Reject,
+            "the test may take longer than before",
+        );
+    }
+    let harmless = [
+        "parametrize",
+        "usefixtures",
+        "asyncio",
+        "anyio",
+        "django_db",
+        "filterwarnings",
+    ];
+    let tagged = is
+        .tags
+        .iter()
+        .any(|t| !was.tags.contains(t) && !harmless.contains(&t.as_str()));
+    if tagged && is.runs == was.runs {
+        hit(
+            "test-tagged",
+            GuardVerdict::NeedsHuman,
+            "the test gets a mark by which a runner may leave it out",
+        );
+    }
+    hits
+}
+
+/// A condition without its reason.
+fn condition(text: &str) -> &str {
+    text.split(", reason").next().unwrap_or(text).trim()
+}
+
+/// A statement of the head alone that gives another value to something the base's test used.
+pub(super) fn put_between(old: &Case, new: &Case) -> Option<(u32, String)> {
+    let words: Vec<&str> = old.body.split(' ').collect();
+    let count = |case: &Case, name: &str| {
+        case.statements
+            .iter()
+            .filter(|s| s.changes.as_deref() == Some(name))
+            .count()
+    };
+    new.statements.iter().find_map(|s| {
+        let name = s.changes.as_deref()?;
+        let fresh = !old.statements.iter().any(|o| o.flat == s.flat);
+        let before = new
+            .checks
+            .iter()
+            .any(|c| c.line > s.line && old.checks.iter().any(|o| o.flat == c.flat));
+        let more = count(new, name) > count(old, name) && words.contains(&name);
+        (fresh && before && more).then(|| (s.line, s.flat.clone()))
+    })
+}

@@ -1,0 +1,380 @@
+//! Settings of the base against those of the head, each with the direction of its key.
+
+use std::collections::BTreeMap;
+
+use super::{
+    flags::{self, Change},
+    keys::{Trend, plain, severity, trend},
+    read::Setting,
+    shell::{self, Command},
+};
+use crate::{decide::guards::Hit, model::evidence::GuardVerdict};
+
+pub(super) const RULE: &str = "gate-weakened";
+const CHANGED: &str = "gate-changed";
+
+/// What a change of a file's settings comes to.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    pub(super) hits: Vec<Hit>,
+}
+
+impl Judged {
+    pub(super) fn weaker(&mut self, why: impl Into<String>, line: u32, was: &str, is: &str) {
+        let hit = Hit::new(RULE, GuardVerdict::Reject, why.into())
+            .at(line.max(1))
+            .change(was, is);
+        self.hits.push(hit);
+    }
+
+    fn unknown(&mut self, why: &str, line: u32, was: &str, is: &str) {
+        let hit = Hit::new(CHANGED, GuardVerdict::NeedsHuman, why.to_owned());
+        self.hits.push(hit.at(line.max(1)).change(was, is));
+    }
+}
+
+type Groups<'s> = BTreeMap<Vec<String>, Vec<&'s Setting>>;
+
+/// Settings by their path, lists as one.
+fn groups(settings: &[Setting]) -> Groups<'_> {
+    let mut out = Groups::new();
+    for setting in settings {
+        let mut path = setting.path.clone();
+        if setting.is_element() {
+            path.pop();
+        }
+        out.entry(path).or_default().push(setting);
+    }
+    out
+}
+
+/// `strict` says that every change counts which is not known to be harmless.
+pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut Judged) {
+    let (was, is) = (groups(old), groups(new));
+    let moved = moved_elements(&was, &is);
+    for (path, before) in &was {
+        match is.get(path) {
+            Some(after) => changed(path, before, after, strict, out),
+            None if moved.contains(&path) => {}
+            None => removed(path, before, strict, out),
+        }
+    }
+    for (path, after) in &is {
+        if !was.contains_key(path) {
+            added(path, after, &was, strict, out);
+        }
+    }
+    commands(old, new, out);
+}
+
+/// Entries of a list of maps that only stand under another name now.
+fn moved_elements<'s>(was: &'s Groups<'_>, is: &Groups<'_>) -> Vec<&'s Vec<String>> {
+    let bare = |path: &[String]| -> Vec<String> {
+        path.iter()
+            .map(|p| if p.starts_with('[') { "[]".to_owned() } else { p.clone() })
+            .collect()
+    };
+    let same = |a: &[&Setting], b: &[&Setting]| a.iter().map(|s| &s.value).eq(b.iter().map(|s| &s.value));
+    was.iter()
+        .filter(|(path, values)| {
+            !is.contains_key(*path)
+                && is
+                    .iter()
+                    .any(|(p, v)| !was.contains_key(p) && bare(p) == bare(path) && same(v, values))
+        })
+        .map(|(path, _)| path)
+        .collect()
+}
+
+fn value<'s>(settings: &[&'s Setting]) -> &'s str {
+    settings.first().map_or("", |s| s.value.as_str())
+}
+
+fn number(text: &str) -> Option<f64> {
+    let bare: String = text
+        .chars()
+        .filter(|c| c.is_ascii_digit() || matches!(c, '.' | '-'))
+        .collect();
+    let unit = if text.trim_end().ends_with('m') { 60.0 } else { 1.0 };
+    bare.parse::<f64>().ok().map(|n| n * unit)
+}
+
+fn on(text: &str) -> bool {
+    matches!(
+        text.to_lowercase().as_str(),
+        "true" | "yes" | "1" | "on" | "error" | "all"
+    )
+}
+
+fn key_of(path: &[String]) -> String {
+    let named: Vec<&str> = path.iter().map(String::as_str).collect();
+    named.join(".")
+}
+
+fn of(path: &[String], values: &[&Setting]) -> Trend {
+    let element = values.first().is_some_and(|s| s.is_element());
+    let mut full = path.to_vec();
+    if element {
+        full.push("[]".to_owned());
+    }
+    trend(&full, value(values))
+}
+
+fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: bool, out: &mut Judged) {
+    let values = |list: &[&Setting]| -> Vec<String> { list.iter().map(|s| s.value.clone()).collect() };
+    if values(before) == values(after) {
+        return;
+    }
+    let first = after[0];
+    let (was, is) = (value(before), value(after));
+    let (was_shown, is_shown) = (before[0].shown(), first.shown());
+    let name = key_of(path);
+    let kind = of(path, before);
+    let mut weaker = |why: String| out.weaker(why, first.line, &was_shown, &is_shown);
+    match kind {
+        Trend::Bar => match (number(was), number(is)) {
+            (Some(a), Some(b)) if b >= a => {}
+            _ => weaker(format!("the bar {name} is lower")),
+        },
+        Trend::Limit | Trend::Repeats => match (number(was), number(is)) {
+            (Some(a), Some(b)) if b <= a => {}
+            _ => weaker(format!("{name} allows more than before")),
+        },
+        Trend::On if on(was) && !on(is) => weaker(format!("{name} is switched off")),
+        Trend::Off if !on(was) && on(is) => weaker(format!("{name} is switched on")),
+        Trend::Severity => {
+            let rank = |list: &[&Setting]| list.first().and_then(|s| severity(&s.value));
+            if rank(after) < rank(before) {
+                weaker(format!("{name} is reported less severely"));
+            }
+        }
+        Trend::LeftOut | Trend::TakenIn => elements(path, kind, before, after, out),
+        Trend::Condition => weaker(format!("{name} is another condition")),
+        Trend::Options => options(&name, before, after, out),
+        Trend::SetUp => out.unknown("what the tests run with changes", first.line, &was_shown, &is_shown),
+        Trend::Unknown if strict => {
+            out.unknown(
+                "a setting changes whose meaning is not known",
+                first.line,
+                &was_shown,
+                &is_shown,
+            );
+        }
+        Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
+    }
+}
+
+fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting], out: &mut Judged) {
+    let name = key_of(path);
+    let lost = before.iter().find(|b| !after.iter().any(|a| a.value == b.value));
+    let gained = after.iter().find(|a| !before.iter().any(|b| b.value == a.value));
+    let line = after.first().map_or(1, |s| s.line);
+    let shown = |s: Option<&&Setting>| s.map(|s| s.shown()).unwrap_or_default();
+    match (kind, lost, gained) {
+        (Trend::LeftOut, _, Some(new)) => {
+            out.weaker(format!("{name} leaves out more"), new.line, "", &new.shown());
+        }
+        (Trend::TakenIn, Some(old), new) => {
+            out.weaker(format!("{name} takes in less"), line, &old.shown(), &shown(new));
+        }
+        _ => {}
+    }
+}
+
+fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged) {
+    let name = key_of(path);
+    let was = value(before);
+    let shown = before[0].shown();
+    let mut weaker = |why: String| out.weaker(why, before[0].line, &shown, "");
+    match of(path, before) {
+        Trend::Bar => weaker(format!("the bar {name} is gone")),
+        Trend::On if on(was) => weaker(format!("{name} is gone")),
+        Trend::Severity if severity(was).is_some_and(|s| s > 0) => weaker(format!("{name} is not reported any more")),
+        Trend::TakenIn => weaker(format!("{name} is gone")),
+        Trend::Options => options(&name, before, &[], out),
+        Trend::SetUp | Trend::Limit => out.unknown("a setting of the runner is gone", before[0].line, &shown, ""),
+        Trend::Unknown if strict => {
+            out.unknown(
+                "a setting is gone whose meaning is not known",
+                before[0].line,
+                &shown,
+                "",
+            );
+        }
+        _ => {}
+    }
+}
+
+fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, out: &mut Judged) {
+    let name = key_of(path);
+    let is = value(after);
+    let first = after[0];
+    let shown = first.shown();
+    // What is new as a whole cannot weaken what was there.
+    let parent = path.len() < 2
+        || was
+            .keys()
+            .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1]);
+    let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
+    match of(path, after) {
+        Trend::Off if on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched on")),
+        Trend::On if !on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched off")),
+        Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
+        Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
+        Trend::LeftOut => weaker(format!("{name} leaves something out")),
+        Trend::Condition if parent && !is_always(is) => {
+            weaker(format!("{name} makes it run only where a condition holds"));
+        }
+        Trend::Limit if is_findings(path) && number(is).is_some_and(|n| n > 0.0) => {
+            weaker(format!("{name} allows findings"));
+        }
+        Trend::TakenIn if parent && is_filter(path) => weaker(format!("{name} makes it run for less")),
+        Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
+        Trend::Options => options(&name, &[], after, out),
+        Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
+        _ => {}
+    }
+}
+
+/// A section of its own, where the product's default was.
+fn is_top(path: &[String]) -> bool {
+    path.len() <= 4
+}
+
+fn is_always(condition: &str) -> bool {
+    let bare = condition.trim_start_matches("${{").trim_end_matches("}}").trim();
+    matches!(
+        bare,
+        "always()" | "!cancelled()" | "success()" | "always" | "true" | "success() || failure()"
+    )
+}
+
+fn is_findings(path: &[String]) -> bool {
+    path.last().is_some_and(|k| {
+        let k = plain(k);
+        k.starts_with("max") || k.contains("allowed") || k == "threshold"
+    })
+}
+
+/// Filters of a trigger.
+fn is_filter(path: &[String]) -> bool {
+    let keys: Vec<String> = path.iter().map(|p| plain(p)).collect();
+    let last = keys.last().map(String::as_str);
+    keys.iter().any(|k| k == "on") && matches!(last, Some("paths" | "branches" | "types" | "tags"))
+        || matches!(last, Some("testregex" | "testnamepattern" | "onlychanged"))
+}
+
+/// A string of options on both sides.
+fn options(name: &str, before: &[&Setting], after: &[&Setting], out: &mut Judged) {
+    let join = |list: &[&Setting]| list.iter().map(|s| s.value.as_str()).collect::<Vec<_>>().join(" ");
+    let (was, is) = (join(before), join(after));
+    let command = |text: &str| {
+        let found = shell::commands(&format!("options {text}"), shell::Default::Stops);
+        found.into_iter().next()
+    };
+    let (Some(a), Some(b)) = (command(&was), command(&is)) else {
+        return;
+    };
+    let line = after.first().or(before.first()).map_or(1, |s| s.line);
+    match flags::compare(&a, &b) {
+        Change::Weaker(why) => out.weaker(format!("{name}: {why}"), line, &was, &is),
+        Change::Other => out.unknown("options change whose meaning is not known", line, &was, &is),
+        Change::Same | Change::Stricter => {}
+    }
+}
+
+/// Scripts in settings, by the job or task that they belong to.
+fn commands(old: &[Setting], new: &[Setting], out: &mut Judged) {
+    let scripts = |settings: &[Setting]| {
+        let mut jobs: BTreeMap<Vec<String>, Vec<Setting>> = BTreeMap::new();
+        for setting in settings {
+            if trend(&setting.path, &setting.value) == Trend::Command {
+                jobs.entry(owner(&setting.path)).or_default().push(setting.clone());
+            }
+        }
+        jobs
+    };
+    let (was, is) = (scripts(old), scripts(new));
+    for (job, before) in &was {
+        let empty = Vec::new();
+        let after = is.get(job).unwrap_or(&empty);
+        let text = |list: &[Setting]| list.iter().map(|s| s.value.as_str()).collect::<Vec<_>>().join("\n");
+        if text(before) == text(after) {
+            continue;
+        }
+        let line = after.first().or(before.first()).map_or(1, |s| s.line);
+        script(&key_of(job), &parsed(job, before), &parsed(job, after), line, out);
+    }
+}
+
+fn parsed(job: &[String], settings: &[Setting]) -> Vec<Command> {
+    let default = if job.iter().any(|k| k == "scripts") {
+        shell::Default::GoesOn
+    } else {
+        shell::Default::Stops
+    };
+    let one = |s: &Setting| {
+        // tox: a dash before a command lets it fail.
+        let lenient = s.value.trim_start().starts_with("- ");
+        let text = s.value.trim_start().trim_start_matches("- ");
+        shell::commands(text, default).into_iter().map(move |c| Command {
+            counts: c.counts && !lenient,
+            ..c
+        })
+    };
+    settings.iter().flat_map(one).collect()
+}
+
+/// A job, a task, a hook: all commands below it run in turn.
+fn owner(path: &[String]) -> Vec<String> {
+    let at = path.iter().position(|p| {
+        matches!(
+            p.as_str(),
+            "steps" | "script" | "run" | "commands" | "cmds" | "before_script" | "after_script" | "scripts"
+        )
+    });
+    match at {
+        Some(at) if path[at] == "scripts" => path.iter().take(at + 2).cloned().collect(),
+        Some(at) => path[..at].to_vec(),
+        None => path.iter().take(path.len().saturating_sub(1)).cloned().collect(),
+    }
+}
+
+/// The checks of a script have to stand in the head's, at least as strict.
+pub(super) fn script(name: &str, old: &[Command], new: &[Command], line: u32, out: &mut Judged) {
+    let checks = |list: &[Command]| -> Vec<Command> { list.iter().filter(|c| flags::is_check(c)).cloned().collect() };
+    let was = checks(old);
+    let mut rest = checks(new);
+    let mut left = Vec::new();
+    // Those that stay as they are first, so that one is not taken for another.
+    for command in was {
+        match rest
+            .iter()
+            .position(|r| r.words == command.words && r.counts >= command.counts)
+        {
+            Some(at) => {
+                rest.remove(at);
+            }
+            None => left.push(command),
+        }
+    }
+    for command in left {
+        let shown = command.words.join(" ").replace('\u{0}', "");
+        if !command.counts {
+            continue;
+        }
+        let best = (0..rest.len()).max_by_key(|n| flags::likeness(&command, &rest[*n]));
+        let best = best.filter(|n| flags::likeness(&command, &rest[*n]) > 0);
+        let Some(at) = best else {
+            out.weaker(format!("{name} no longer runs it"), line, &shown, "");
+            continue;
+        };
+        let other = rest.remove(at);
+        let is = other.words.join(" ").replace('\u{0}', "");
+        match flags::compare(&command, &other) {
+            Change::Weaker(why) => out.weaker(format!("{name}: {why}"), line, &shown, &is),
+            Change::Other => out.unknown("a command changes in a way that is not known", line, &shown, &is),
+            Change::Same | Change::Stricter => {}
+        }
+    }
+}

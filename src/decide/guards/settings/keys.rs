@@ -1,0 +1,291 @@
+//! What a key of a checker's, runner's or automation's configuration means for the strength of the gate. Keys are
+//! compared without case and marks, so `fail_under`, `failUnder` and `fail-under` are one key.
+
+use crate::decide::guards::listed::{begins, listed};
+
+/// In which direction a value makes the gate weaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trend {
+    /// A bar: less is weaker.
+    Bar,
+    /// Repetitions: any is weaker than none, more is weaker.
+    Repeats,
+    /// A limit of time, of findings, of a distance: more is weaker.
+    Limit,
+    /// On is the strict side.
+    On,
+    /// Off is the strict side.
+    Off,
+    /// error, warn, off.
+    Severity,
+    /// What is left out: an element more is weaker.
+    LeftOut,
+    /// What is taken in: an element less is weaker.
+    TakenIn,
+    /// A condition that something runs under.
+    Condition,
+    /// Lines of a shell.
+    Command,
+    /// Options of a program.
+    Options,
+    /// What a run is made with beside the tests themselves.
+    SetUp,
+    Unknown,
+}
+
+pub(super) fn plain(key: &str) -> String {
+    key.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+const BARS: &str = "\
+    failunder covfailunder minimumcoverage minimumcoveragebyfile minimum mincoverage lines branches functions \
+    statements line branch target break minscore score mutationscore level warninglevel numruns maxexamples \
+    mincoveredmsi minmsi cases coverageminimum minimumtokens instruction";
+
+const REPEATS: &str = "\
+    retry retries rerun reruns retrytimes maxretries rerunfailingtestscount flakyretries testretries attempts \
+    maxattempts retrycount repeatuntilpass rerunfailures";
+
+const LIMITS: &str = "\
+    timeout testtimeout hooktimeout timeoutminutes timeoutinminutes teardowntimeout slowtestthreshold \
+    globaltimeout defaultcommandtimeout slow maxwarnings max maxcomplexity complexity maxlinelength maxlines \
+    maxfailures threshold maximumcoveragedrop maximumdrop tolerance allowedfailures maxdiffpixels \
+    maxdiffpixelratio maxsameissues maxissuesperlinter maxerrors faillimit maxallowedviolations slowtimeout \
+    terminateafter";
+
+const ON: &str = "\
+    strict checkjs alwaysstrict exactoptionalpropertytypes useunknownincatchvariables noemitonerror \
+    nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
+    forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
+    treatwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
+    enforceonminorreleases failfast haltonfailure stoponfailure errorsummary codeanalysistreatwarningsaserrors \
+    nullable";
+
+const ON_STARTS: &str = "\
+    failon failif failwhen disallow warn strict nofallthrough nounused noimplicit forbid require enforce check \
+    bestrict deny report erroron dieon";
+
+const OFF: &str = "\
+    skiplibcheck passwithnotests continueonerror testfailureignore dangerouslyignoreunhandlederrors \
+    informational softfail exitzero warnonly nocheck updatesnapshots noresolve optional quiet \
+    noerroronunmatchedpattern maventestskip nocoverage onlychanged";
+
+const OFF_STARTS: &str = "\
+    allow ignore skip disable permit suppress continueon nofail passwith exclude";
+
+const LEFT_OUT: &str = "\
+    ignore extendignore perfileignores exclude extendexclude omit excludelines testpathignorepatterns \
+    coveragepathignorepatterns modulepathignorepatterns norecursedirs disable disabled deselect skip \
+    excluderules excludedirs excludefiles excludes excludedgroups excludetags ignorepatterns ignorepaths \
+    ignorefiles pathsignore branchesignore except nowarn testignore skipfiles allowlist excludefrom \
+    excludespecpattern disabledrules disabledchecks ignoreerrors suppressions collectignore collectignoreglob \
+    excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded";
+
+const TAKEN_IN: &str = "\
+    select extendselect enable enabled include files testmatch testregex testpaths spec specs roots source \
+    sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
+    filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
+    onlyrules optinrules analyzerrules testsuite file testsourcedirectory projects paths depends testfiles \
+    requiredplugins packages enabledrules rulesdir events jobs";
+
+const CONDITIONS: &str = "\
+    if when only rules condition runif skipif";
+
+const COMMANDS: &str = "\
+    run script scripts beforescript afterscript command commands entry cmd cmds exec bash sh pwsh powershell \
+    steps install beforeinstall argv precommit prepush testcommand buildcommand task commandspre commandspost";
+
+const OPTIONS: &str = "\
+    addopts args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
+    arguments";
+
+const SET_UP: &str = "\
+    setupfiles setupfilesafterenv globalsetup globalteardown testrunner runner environment testenvironment alias \
+    modulenamemapper automock modulepaths resolver reporters require bootstrap supportfile transform pythonpath \
+    p moduledirectories import loader executionorder mainclass";
+
+const SEVERITY: &str = "\
+    error errors warn warning off deny forbid allow info none hint suggestion ignore err";
+
+/// The key with what stands around it; the innermost key that is known counts.
+pub(super) fn trend(path: &[String], value: &str) -> Trend {
+    let keys: Vec<String> = path.iter().filter(|p| !p.starts_with('[')).map(|p| plain(p)).collect();
+    let Some(last) = keys.last() else {
+        return Trend::Unknown;
+    };
+    let element = path.last().is_some_and(|p| p.starts_with('['));
+    let within = |words: &[&str]| keys.iter().rev().skip(1).any(|k| words.contains(&k.as_str()));
+    let number = value.trim_end_matches(['%', 's', 'm']).parse::<f64>().is_ok();
+    let is = |list: &str| listed(list, last);
+    let starts = |list: &str| begins(list, last);
+    let flag = matches!(
+        value.to_lowercase().as_str(),
+        "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
+    );
+    let rules = within(&[
+        "rules",
+        "lints",
+        "clippy",
+        "rust",
+        "rustdoc",
+        "lint",
+        "overrides",
+        "linter",
+    ]) || last == "level";
+    if rules && severity(value).is_some() {
+        return Trend::Severity;
+    }
+    if within(&["scripts", "tasks"]) || is(COMMANDS) {
+        return Trend::Command;
+    }
+    if is(OPTIONS) {
+        return Trend::Options;
+    }
+    if is(REPEATS) {
+        return Trend::Repeats;
+    }
+    if number && !element {
+        if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
+            return Trend::Bar;
+        }
+        if is(LIMITS)
+            || last.ends_with("timeout")
+            || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel")
+        {
+            return Trend::Limit;
+        }
+    }
+    if is(SET_UP) || within(&["alias", "modulenamemapper"]) {
+        return Trend::SetUp;
+    }
+    if is(CONDITIONS) && !flag {
+        return Trend::Condition;
+    }
+    if within(&["matrix"]) && element {
+        let excluded = keys.iter().any(|k| k == "exclude");
+        return if excluded { Trend::LeftOut } else { Trend::TakenIn };
+    }
+    if is(LEFT_OUT) && !flag || within(&["perfileignores", "pathsignore"]) {
+        return Trend::LeftOut;
+    }
+    if is(TAKEN_IN) && !flag {
+        return Trend::TakenIn;
+    }
+    if flag {
+        if is(OFF) || starts(OFF_STARTS) {
+            return Trend::Off;
+        }
+        if is(ON) || starts(ON_STARTS) {
+            return Trend::On;
+        }
+    }
+    // Elements of a list below a trigger: branches, paths.
+    if element && matches!(last.as_str(), "branches" | "tags") {
+        return Trend::TakenIn;
+    }
+    Trend::Unknown
+}
+
+/// error 3, warn 2, info 1, off 0.
+pub(super) fn severity(value: &str) -> Option<u8> {
+    let word = value.trim_matches(['"', '\'']).to_lowercase();
+    if word.len() == 1 {
+        return match word.as_str() {
+            "0" => Some(0),
+            "1" => Some(2),
+            "2" => Some(3),
+            _ => None,
+        };
+    }
+    if !listed(SEVERITY, &word) {
+        return None;
+    }
+    Some(match word.as_str() {
+        "forbid" => 4,
+        "error" | "errors" | "deny" | "err" => 3,
+        "warn" | "warning" => 2,
+        "info" | "hint" | "suggestion" => 1,
+        _ => 0,
+    })
+}
+
+/// The file decides which tests and checks run, and how hard they are.
+pub(super) fn is_gate(normal: &str) -> bool {
+    let name = normal.rsplit('/').next().unwrap_or_default();
+    let starts = "\
+        tsconfig jsconfig jest.config vitest. vite.config playwright.config cypress.config .mocharc .nycrc .c8rc \
+        stryker. ava.config karma.conf wdio.conf eslint.config .eslintrc biome.json .stylelintrc \
+        stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
+        .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
+        dockerfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
+        build.gradle settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
+    let names = "\
+        package.json pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini .coveragerc mypy.ini .mypy.ini \
+        ruff.toml .flake8 .pylintrc pylintrc pyrightconfig.json noxfile.py cargo.toml clippy.toml .clippy.toml \
+        deny.toml nextest.toml rustfmt.toml pom.xml composer.json rakefile .rspec mix.exs .credo.exs \
+        .swiftlint.yml sonar-project.properties .codeclimate.yml coveralls.json .coveralls.yml \
+        directory.build.props .editorconfig lerna.json guardfile phpcs.xml .travis.yml .drone.yml appveyor.yml \
+        .gitlab-ci.yml .simplecov infection.json hadolint.yaml .hadolint.yaml .shellcheckrc \
+        analysis_options.yaml buildkite.yml simplecov.rb gradle.properties maven.config .swcrc";
+    let dirs = [
+        "/.github/workflows/",
+        "/.github/actions/",
+        "/.circleci/",
+        "/.gitlab/",
+        "/.buildkite/",
+        "/.woodpecker/",
+        "/.ci/",
+        "/.config/nextest",
+        "/.cargo/",
+        "/.mvn/",
+    ];
+    let slashed = format!("/{normal}");
+    let heads = |s: &str| {
+        let rest = name.strip_prefix(s);
+        rest.is_some_and(|rest| s.ends_with('.') || rest.is_empty() || rest.starts_with('.'))
+    };
+    let is_code = matches!(
+        crate::decide::guards::kind::extension(name),
+        "rs" | "go" | "java" | "kt"
+    );
+    !is_code && super::super::listed::words(starts).any(heads)
+        || listed(names, name)
+        || dirs.iter().any(|d| slashed.contains(d))
+        || name.ends_with(".csproj")
+        || name.ends_with(".runsettings")
+        || name.ends_with(".ruleset")
+}
+
+/// Names dependencies and much else; only what runs or bars something counts there.
+pub(super) fn is_manifest(normal: &str) -> bool {
+    let name = normal.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "package.json"
+            | "pyproject.toml"
+            | "setup.cfg"
+            | "cargo.toml"
+            | "pom.xml"
+            | "composer.json"
+            | "mix.exs"
+            | "deno.json"
+            | "settings.gradle"
+            | "docker-compose.yml"
+            | "docker-compose.yaml"
+            | "compose.yaml"
+            | "compose.yml"
+            | "next.config.js"
+            | "next.config.mjs"
+            | "next.config.ts"
+            | "vite.config.ts"
+            | "vite.config.js"
+            | "vite.config.mts"
+            | "gradle.properties"
+            | ".editorconfig"
+    ) || name.ends_with(".csproj")
+        || name.starts_with("build.gradle")
+        || name.starts_with("dockerfile")
+}

@@ -1,0 +1,164 @@
+//! The layer of configuration: what runners, checkers and automation are told, as data with a direction. Stricter is
+//! not weaker.
+
+mod flags;
+mod judge;
+mod keys;
+mod leak;
+mod read;
+mod recipes;
+mod shell;
+
+#[cfg(test)]
+mod settings_tests;
+
+use super::{Diff, Hit, Kind, view::File};
+use crate::model::evidence::GuardVerdict;
+use judge::Judged;
+use read::{Format, format, read};
+
+pub(super) use read::Setting;
+
+/// Findings, each with the index of its file.
+pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
+    let mut out = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let mut judged = Judged::default();
+        if is_script(file) && gates(diff, files, file) {
+            script(file, &mut judged);
+        } else if keys::is_gate(&file.normal) {
+            gate(file, &mut judged);
+        }
+        if is_script(file) || keys::is_gate(&file.normal) {
+            judged
+                .hits
+                .extend(leak::check(file.old.unwrap_or_default(), file.new.unwrap_or_default()));
+        }
+        out.extend(judged.hits.into_iter().map(|hit| (at, hit)));
+    }
+    out
+}
+
+/// All settings of a file of this name; none when no format reads it.
+pub(super) fn read_settings(text: &str, name: &str) -> Option<Vec<Setting>> {
+    read(text, format(name)?)
+}
+
+fn gate(file: &File<'_>, out: &mut Judged) {
+    let (old, new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
+    if file.change.new.is_none() {
+        let why = "what runs or checks the code is deleted";
+        return out.weaker(why, 1, file.name(), "");
+    }
+    if recipes::compare(file.name(), old, new, out) {
+        return;
+    }
+    let Some(format) = format(file.name()) else {
+        if file.change.old.is_some() && file.name() != ".rspec" {
+            let hit = Hit::new(
+                "gate-changed",
+                GuardVerdict::NeedsHuman,
+                "no rule reads this configuration".to_owned(),
+            );
+            out.hits.push(hit);
+        }
+        return;
+    };
+    let (Some(was), Some(is)) = (read(old, format), read(new, format)) else {
+        let hit = Hit::new(
+            "unreadable",
+            GuardVerdict::NeedsHuman,
+            "the configuration cannot be read".to_owned(),
+        );
+        out.hits.push(hit);
+        return;
+    };
+    let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some();
+    judge::settings(&was, &is, strict, out);
+    if let Format::Code(_) = format {
+        code(old, new, file, strict, was == is, out);
+    }
+}
+
+/// A configuration that is a program may change where no setting stands.
+fn code(old: &str, new: &str, file: &File<'_>, strict: bool, same: bool, out: &mut Judged) {
+    let Some(grammar) = file.grammar else { return };
+    let flat = |text: &str| {
+        let ast = super::syntax::parse(text, grammar);
+        ast.map(|a| a.flat(super::syntax::Ast::ROOT)).unwrap_or_default()
+    };
+    if strict && same && out.hits.is_empty() && flat(old) != flat(new) {
+        let why = "the configuration changes where it is a program";
+        out.hits
+            .push(Hit::new("gate-changed", GuardVerdict::NeedsHuman, why.to_owned()));
+    }
+}
+
+fn is_script(file: &File<'_>) -> bool {
+    let shebang = |text: Option<&str>| {
+        text.and_then(|t| t.lines().next())
+            .is_some_and(|l| l.starts_with("#!") && (l.ends_with("sh") || l.contains("sh ")))
+    };
+    matches!(super::kind::extension(file.name()), "sh" | "bash" | "zsh")
+        || shebang(file.old)
+        || shebang(file.new)
+        || in_hooks(file)
+}
+
+fn in_hooks(file: &File<'_>) -> bool {
+    let dirs = [".husky/", ".githooks/", "githooks/", "git-hooks/", ".git/hooks/"];
+    dirs.iter().any(|d| file.normal.contains(d))
+}
+
+/// Automation, hooks or agents start this script, or its name says that it checks something.
+fn gates(diff: &Diff, files: &[File<'_>], file: &File<'_>) -> bool {
+    let words = [
+        "check",
+        "guard",
+        "lint",
+        "test",
+        "verify",
+        "ci",
+        "pre-commit",
+        "pre-push",
+        "hook",
+        "protect",
+        "validate",
+        "gate",
+        "audit",
+        "coverage",
+    ];
+    let name = file.name();
+    let named = name
+        .split(|c: char| !c.is_alphanumeric())
+        .any(|part| words.contains(&part) || words.iter().any(|w| part == format!("{w}s")));
+    let started = || {
+        let texts = diff.around.files.iter().filter_map(|(p, b)| {
+            let path = super::path::normal(p);
+            let starts = keys::is_gate(&path) || path.contains(".claude/") || path.contains(".husky/");
+            starts.then(|| String::from_utf8_lossy(b).into_owned())
+        });
+        let changed = files
+            .iter()
+            .filter(|f| keys::is_gate(&f.normal))
+            .filter_map(|f| f.old.map(str::to_owned));
+        texts.chain(changed).any(|t| t.to_lowercase().contains(name))
+    };
+    in_hooks(file) || named || file.kind == Kind::Ci || started()
+}
+
+fn script(file: &File<'_>, out: &mut Judged) {
+    match (file.old, file.new, &file.change.new) {
+        (Some(old), Some(new), _) => recipes::shell_script(old, new, out),
+        (Some(_), None, None) => out.weaker("a script that checks something is deleted", 1, file.name(), ""),
+        _ => {}
+    }
+    let own = in_hooks(file) || file.name().contains("guard") || file.name().contains("protect");
+    if own {
+        for hit in &mut out.hits {
+            if hit.verdict == GuardVerdict::Reject {
+                hit.rule = "self-tamper";
+            }
+        }
+    }
+}

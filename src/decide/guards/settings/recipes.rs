@@ -1,0 +1,193 @@
+//! Files whose commands stand in lines of their own: makefiles, justfiles, Dockerfiles, scripts, tasks of Ruby.
+
+use std::collections::BTreeMap;
+
+use super::{
+    judge::{Judged, script},
+    shell::{self, Command},
+};
+use crate::decide::guards::{
+    kind::extension,
+    syntax::{Ast, Grammar, Kind, literal, parse},
+};
+
+/// A target: what it needs, and its commands.
+#[derive(Debug, Default)]
+struct Target {
+    needs: Vec<String>,
+    lines: Vec<Command>,
+    line: u32,
+}
+
+type Targets = BTreeMap<String, Target>;
+
+/// Compares the recipes of two files of this name; false when it has none.
+pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> bool {
+    let read: fn(&str) -> Targets = match name {
+        "makefile" | "gnumakefile" | "justfile" => make,
+        "rakefile" => rake,
+        _ if extension(name) == "mk" => make,
+        _ if name.starts_with("dockerfile") || name.ends_with(".dockerfile") || name == "containerfile" => docker,
+        _ => return false,
+    };
+    let (was, is) = (read(old), read(new));
+    for (target, before) in &was {
+        let empty = Target::default();
+        let after = is.get(target).unwrap_or(&empty);
+        let line = if after.line > 0 { after.line } else { before.line };
+        for need in before.needs.iter().filter(|n| !after.needs.contains(n)) {
+            out.weaker(format!("{target} no longer needs it"), line, need, "");
+        }
+        script(target, &before.lines, &after.lines, line, out);
+    }
+    true
+}
+
+/// Variables count as commands of their name: `FLAGS ?= -race`.
+fn make(text: &str) -> Targets {
+    let mut out = Targets::new();
+    let mut current = String::new();
+    let joined = text.replace("\\\n", " ");
+    for (at, raw) in joined.lines().enumerate() {
+        let line = raw.trim_end();
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let indented = line.starts_with(['\t', ' ']);
+        if indented {
+            let target = out.entry(current.clone()).or_default();
+            let body = line.trim_start();
+            let marks: String = body.chars().take_while(|c| matches!(c, '-' | '@' | '+')).collect();
+            let lenient = marks.contains('-');
+            let found = shell::commands(&body[marks.len()..], shell::Default::Stops);
+            target.lines.extend(found.into_iter().map(|c| Command {
+                counts: c.counts && !lenient,
+                ..c
+            }));
+            continue;
+        }
+        let assigned = ["?=", ":=", "+=", "="].iter().find_map(|op| line.split_once(op));
+        if let Some((name, value)) = assigned.filter(|(name, _)| !name.contains(':') || line.contains(":=")) {
+            let target = out
+                .entry(format!("variable {}", name.trim().trim_end_matches(':')))
+                .or_default();
+            target.line = u32::try_from(at + 1).unwrap_or(1);
+            target
+                .lines
+                .extend(shell::commands(&format!("options {value}"), shell::Default::Stops));
+        } else if let Some((name, needs)) = line.split_once(':') {
+            name.trim().clone_into(&mut current);
+            let target = out.entry(current.clone()).or_default();
+            target.line = u32::try_from(at + 1).unwrap_or(1);
+            target.needs.extend(
+                needs
+                    .split('#')
+                    .next()
+                    .unwrap_or_default()
+                    .split_whitespace()
+                    .map(str::to_owned),
+            );
+        }
+    }
+    out.remove(".PHONY");
+    out
+}
+
+/// Each stage is a target.
+fn docker(text: &str) -> Targets {
+    let mut out = Targets::new();
+    let mut stage = String::from("image");
+    for (at, line) in text.replace("\\\n", " ").lines().enumerate() {
+        let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        match word.to_ascii_uppercase().as_str() {
+            "FROM" => {
+                let name = rest
+                    .split_whitespace()
+                    .last()
+                    .filter(|_| rest.to_ascii_lowercase().contains(" as "));
+                name.unwrap_or("image").clone_into(&mut stage);
+            }
+            "RUN" => {
+                let target = out.entry(stage.clone()).or_default();
+                target.line = u32::try_from(at + 1).unwrap_or(1);
+                target.lines.extend(shell::commands(rest, shell::Default::Stops));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// `task name: [:a, :b] do sh "…" end`
+fn rake(text: &str) -> Targets {
+    let mut out = Targets::new();
+    let Some(ast) = parse(text, Grammar::Ruby) else {
+        return out;
+    };
+    for id in ast.walk(Ast::ROOT).collect::<Vec<_>>() {
+        if ast.kind(id) != Kind::Call || ast.path(id) != "task" {
+            continue;
+        }
+        let args = ast.kids(id)[1..].to_vec();
+        let Some(first) = args.first().copied() else { continue };
+        let name = match ast.kind(first) {
+            Kind::Pair => literal::inner(ast.word(first)).to_owned(),
+            _ => literal::inner(ast.source(first)).to_owned(),
+        };
+        let target = out.entry(name).or_default();
+        target.line = ast.line(id);
+        if ast.kind(first) == Kind::Pair
+            && let Some(value) = ast.body(first)
+        {
+            let needs = ast.walk(value).filter(|n| ast.kind(*n) == Kind::Text);
+            target
+                .needs
+                .extend(needs.map(|n| literal::inner(ast.source(n)).to_owned()));
+        }
+        for call in ast
+            .walk(id)
+            .filter(|n| ast.kind(*n) == Kind::Call && ast.path(*n) == "sh")
+        {
+            if let Some(text) = ast.kids(call).get(1).filter(|t| ast.kind(**t) == Kind::Text) {
+                target.lines.extend(shell::commands(
+                    literal::inner(ast.source(*text)),
+                    shell::Default::Stops,
+                ));
+            }
+        }
+    }
+    out
+}
+
+/// A shell script as a whole.
+pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
+    let read = |text: &str| shell::commands(text, shell::Default::GoesOn);
+    let (was, is) = (read(old), read(new));
+    let stops = |list: &[Command]| {
+        list.iter().any(|c| {
+            c.words.first().is_some_and(|w| w == "set")
+                && c.words[1..].iter().any(|f| f.starts_with('-') && f.contains('e'))
+        })
+    };
+    if stops(&was) && !stops(&is) {
+        out.weaker("the script goes on after a failure", 1, "set -e", "");
+    }
+    let pipes = |text: &str| text.contains("pipefail");
+    if pipes(old) && !pipes(new) {
+        out.weaker("a failure within a pipe no longer counts", 1, "pipefail", "");
+    }
+    script("the script", &was, &is, 1, out);
+    // What a script refuses by name.
+    let refused = |text: &str| -> Vec<String> {
+        let arms = text
+            .lines()
+            .filter_map(|l| l.split_once(')'))
+            .filter(|(p, rest)| !p.contains('(') && rest.contains("exit"));
+        arms.flat_map(|(p, _)| p.split('|').map(|w| w.trim().to_owned()).collect::<Vec<_>>())
+            .collect()
+    };
+    let kept = refused(new);
+    for pattern in refused(old).iter().filter(|p| !kept.contains(p)) {
+        out.weaker("the script no longer refuses it", 1, pattern, "");
+    }
+}

@@ -1,0 +1,84 @@
+//! The changed files as the layers see them: normalised path, kind, both texts, and what stands around them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Diff, FileChange, Kind, Kinds, Side, content,
+    path::normal,
+    syntax::{Ast, Grammar, parse},
+};
+
+/// One changed file with its texts.
+pub(super) struct File<'d> {
+    pub(super) change: &'d FileChange,
+    pub(super) normal: String,
+    pub(super) kind: Kind,
+    pub(super) grammar: Option<Grammar>,
+    pub(super) old: Option<&'d str>,
+    pub(super) new: Option<&'d str>,
+}
+
+impl File<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.normal.rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(super) fn is_source(&self) -> bool {
+        matches!(self.kind, Kind::Source(_)) && !is_prose(self.name())
+    }
+}
+
+/// Text that explains and does nothing.
+pub(super) fn is_prose(name: &str) -> bool {
+    matches!(
+        super::kind::extension(name),
+        "md" | "mdx" | "rst" | "txt" | "adoc" | "png" | "svg" | "jpg" | "gif" | "pdf"
+    )
+}
+
+/// The changed files of a diff, in its order.
+pub(super) fn files<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<File<'d>> {
+    let text = |side: &'d Option<Side>| {
+        let side = side
+            .as_ref()
+            .filter(|s| s.mode & 0o170_000 == 0o100_000 && !content::is_binary(s));
+        side.and_then(|s| std::str::from_utf8(&s.bytes).ok())
+    };
+    let file = |change: &'d FileChange| {
+        let normal = normal(&change.path);
+        File {
+            change,
+            kind: kinds.of(&normal),
+            grammar: Grammar::of(&normal),
+            normal,
+            old: text(&change.old),
+            new: text(&change.new),
+        }
+    };
+    diff.changes.iter().map(file).collect()
+}
+
+/// Trees of the texts that a grammar reads, by the index of the file.
+pub(super) struct Trees<'d> {
+    pub(super) old: BTreeMap<usize, Ast<'d>>,
+    pub(super) new: BTreeMap<usize, Ast<'d>>,
+}
+
+impl<'d> Trees<'d> {
+    pub(super) fn of(files: &[File<'d>]) -> Self {
+        let mut trees = Self {
+            old: BTreeMap::new(),
+            new: BTreeMap::new(),
+        };
+        for (at, file) in files.iter().enumerate() {
+            let Some(grammar) = file.grammar else { continue };
+            trees
+                .old
+                .extend(file.old.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
+            trees
+                .new
+                .extend(file.new.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
+        }
+        trees
+    }
+}

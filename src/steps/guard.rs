@@ -1,0 +1,108 @@
+//! Both sides of a diff that stands in folders and files, for a judgement outside of any repair.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+use crate::{
+    adapters::folder::Folder,
+    decide::guards::{Around, Diff, FileChange, Side, Ticket, patch, wanted},
+    exit::{Exit, Fault},
+};
+
+/// Where the head comes from.
+#[derive(Debug, Clone)]
+pub enum Head {
+    Patch(PathBuf),
+    Folder(PathBuf),
+}
+
+/// What was read may name more to read, so often.
+const ROUNDS: usize = 3;
+
+/// Reads what the rules need to know. What is wrong with the patch itself is an outcome of [`patch`], not of reading.
+pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, patch::PatchError>> {
+    let folder = open(base)?;
+    let paths = folder
+        .paths()
+        .with_context(|| format!("list the files of {}", base.display()))?;
+    let changes = match head {
+        Head::Patch(file) => {
+            let text = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+            match patched(&folder, &text)? {
+                Ok(changes) => changes,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Head::Folder(dir) => compared(&folder, &paths, &open(dir)?)?,
+    };
+    let mut diff = Diff {
+        changes,
+        around: Around {
+            paths,
+            files: BTreeMap::new(),
+        },
+        ticket,
+    };
+    for _ in 0..ROUNDS {
+        let more = wanted(&diff);
+        if more.is_empty() {
+            break;
+        }
+        for path in more {
+            let side = side(&folder, &path)?.filter(|s| s.mode & 0o170_000 == 0o100_000);
+            diff.around
+                .files
+                .insert(path, side.map(|s| s.bytes).unwrap_or_default());
+        }
+    }
+    Ok(Ok(diff))
+}
+
+fn open(dir: &Path) -> Result<Folder> {
+    Folder::open(dir).map_err(|error| unreadable(dir, &error))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    Fault::new(Exit::Usage, format!("read {}: {error}", path.display())).into()
+}
+
+fn patched(folder: &Folder, text: &[u8]) -> Result<Result<Vec<FileChange>, patch::PatchError>> {
+    let patches = match patch::parse(text) {
+        Ok(patches) => patches,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut sides = BTreeMap::new();
+    for path in patch::base_paths(&patches) {
+        if let Some(side) = side(folder, &path)? {
+            sides.insert(path, side);
+        }
+    }
+    Ok(patch::apply(&patches, &sides))
+}
+
+/// Every path that differs between two folders.
+fn compared(base: &Folder, paths: &std::collections::BTreeSet<Vec<u8>>, head: &Folder) -> Result<Vec<FileChange>> {
+    let others = head.paths().context("list the files of the head")?;
+    let mut changes = Vec::new();
+    for path in paths.union(&others) {
+        let (old, new) = (side(base, path)?, side(head, path)?);
+        if old != new {
+            changes.push(FileChange {
+                path: path.clone(),
+                old,
+                new,
+            });
+        }
+    }
+    Ok(changes)
+}
+
+fn side(folder: &Folder, path: &[u8]) -> Result<Option<Side>> {
+    let read = folder.read(path);
+    let read = read.with_context(|| format!("read {}", String::from_utf8_lossy(path)))?;
+    Ok(read.map(|(mode, bytes)| Side { mode, bytes }))
+}
