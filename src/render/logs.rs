@@ -191,7 +191,7 @@ mod tests {
                   | TypeError: x is undefined
                   |     at total (/app/src/cart.js:31:9)
 
-        high      A26 connection-refused, infrastructure, 1 event; cause 86f975dd
+        high      A26 connection-refused, infrastructure, 1 event; cause c6034a2b
                   : :x dial tcp 10.0.0.4:6379: connect: connection refused
                   2026-11-29 03:04:00 UTC
                   | 2026-11-29T03:04:00Z WARN # #[error]::x dial tcp 10.0.0.4:6379: connect: connection refused

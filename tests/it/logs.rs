@@ -98,8 +98,17 @@ fn the_patterns_of_the_home_win_and_are_checked_with_the_configuration() {
     for verb in [&["config", "check"][..], &["logs"], &[]] {
         let ran = run(home.path(), verb, "");
         assert_eq!(ran.code, 78, "{verb:?}");
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(ran.err, @"");
+        for part in [
+            "config.json has 4 problems; nothing was run",
+            "limits.diff_lines",
+            "collectors/patterns.json.patterns[0].regex",
+            "\"(boom\" is not a regular expression",
+            "collectors/patterns.json.patterns[1].regex",
+            "\".*\" matches the empty string",
+            "detection.rpcErrRe",
+            "\"x*\" matches the empty string",
+        ] {
+            assert!(ran.err.contains(part), "{verb:?} does not say {part}: {}", ran.err);
         }
     }
     let own = at("collectors/patterns.json");

@@ -161,6 +161,10 @@ fn a_revert_follows_a_base_that_moves() {
     prepared.world().wait_deployed().unwrap();
     prepared.stage.step(15);
     prepared.tick();
+    // Worse in two looks.
+    prepared.events(900, 14);
+    prepared.tick();
+    prepared.stage.step(15);
     prepared.events(900, 14);
     let opens = Which::first("POST", "*/pulls");
     prepared.world().after(opens.clone(), Act::MoveBase);
@@ -185,6 +189,10 @@ fn a_base_that_moves_faster_than_the_revert_makes_it_a_persons() {
     prepared.world().wait_deployed().unwrap();
     prepared.stage.step(15);
     prepared.tick();
+    // Worse in two looks.
+    prepared.events(900, 14);
+    prepared.tick();
+    prepared.stage.step(15);
     prepared.events(900, 14);
     let pushes = Which::first("POST", "*/git-receive-pack").always();
     prepared.world().after(pushes, Act::MoveBase);
