@@ -112,11 +112,8 @@ fn the_patterns_of_the_home_win_and_are_checked_with_the_configuration() {
         }
     }
     let own = at("collectors/patterns.json");
-    let ran = run(
-        Path::new("/nonexistent"),
-        &["logs", "--patterns", own.to_str().unwrap()],
-        "",
-    );
+    let elsewhere = tempfile::tempdir().unwrap();
+    let ran = run(elsewhere.path(), &["logs", "--patterns", own.to_str().unwrap()], "");
     assert_eq!(ran.code, 78);
     assert!(ran.err.contains("patterns[1].regex"), "{}", ran.err);
 }
