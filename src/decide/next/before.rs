@@ -116,7 +116,7 @@ pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
 const QUIET_LOOKS: u32 = 2;
 
 /// Told and not repaired: over once its source was read twice in full without it, and its symptoms' too.
-fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
+pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
     let long = facts
         .source_ok_at
         .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
@@ -130,6 +130,7 @@ fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
         why: format!("{why}; a person moves next, and tick says when it is over"),
     }
 }
+
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
     if facts.failure_type() == FailureType::Health && facts.ours_serves {
         return escalate(
