@@ -6,7 +6,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use super::page::{Page, count};
 use crate::{
     decide::facts::Status,
-    model::{IncidentId, PullNumber, Sha},
+    model::{
+        IncidentId, PullNumber, Sha,
+        signal::{Severity, SignalKind},
+    },
     text::{Untrusted, fence::code_block},
 };
 
@@ -27,9 +30,15 @@ pub struct MailWords {
     pub slot: String,
     /// The cause in one line, from our own template.
     pub title: String,
+    /// What is broken for whom, in front of "since …": `api is down`.
+    pub broken: String,
+    /// What shows it: the title, or what users feel of it and then the title.
+    pub shown: String,
     pub incident: Option<IncidentId>,
     pub now: DateTime<Utc>,
     pub since: Option<DateTime<Utc>>,
+    /// The last event.
+    pub last: Option<DateTime<Utc>>,
     /// Events so far.
     pub count: u64,
     /// The decision's own sentence: why this message is sent.
@@ -87,9 +96,12 @@ impl MailWords {
             name: String::new(),
             slot: slot.to_owned(),
             title: title.to_owned(),
+            broken: format!("{slot} fails"),
+            shown: title.to_owned(),
             incident: None,
             now,
             since: None,
+            last: None,
             count: 0,
             why: String::new(),
             culprit: None,
@@ -123,6 +135,12 @@ impl MailWords {
         self.merge
             .as_ref()
             .map_or_else(|| "the merge".to_owned(), |sha| format!("merge {}", sha.short()))
+    }
+
+    /// `PR #1 (98c4ebf)`.
+    fn landed_words(&self) -> String {
+        let merge = self.merge.as_ref().map(|sha| format!(" ({})", sha.short()));
+        format!("{}{}", self.pull_words(), merge.unwrap_or_default())
     }
 
     fn look_words(&self) -> String {
@@ -181,7 +199,10 @@ fn subject(words: &MailWords, tag: &str) -> String {
     } else {
         format!("{}/{}", words.name, words.slot)
     };
-    format!("[{place}] {tag}: {}", words.title)
+    // What users feel stands before the title.
+    let felt = words.status == Status::NeedsYou && words.shown.ends_with(&words.title);
+    let what = if felt { &words.shown } else { &words.title };
+    format!("[{place}] {tag}: {what}")
 }
 
 fn body(words: &MailWords, shape: &Shape) -> String {
@@ -210,11 +231,11 @@ fn body(words: &MailWords, shape: &Shape) -> String {
         fenced(&mut page, &guess.text);
         page.blank();
     }
-    let did: Vec<&str> = words
+    let did: Vec<String> = words
         .did
         .iter()
-        .map(String::as_str)
-        .chain([shape.did.as_str()])
+        .map(|text| sentence(text))
+        .chain([shape.did.clone()])
         .filter(|s| !s.is_empty())
         .collect();
     for (label, text) in [
@@ -279,7 +300,6 @@ fn measured(page: &mut Page, words: &MailWords) {
     page.blank();
 }
 
-/// The only place of a mail where text from outside stands.
 /// A line as long as fits several rows of a screen.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(LINE_CHARS) {
@@ -288,6 +308,7 @@ fn cut(line: &str) -> String {
     }
 }
 
+/// The only place of a mail where text from outside stands.
 fn fenced(page: &mut Page, text: &Untrusted) {
     let block = code_block(text);
     let lines: Vec<&str> = block.lines().collect();
@@ -364,7 +385,13 @@ fn needs_you(words: &MailWords) -> Shape {
     let pull = words.pull.is_some();
     Shape {
         tag: "needs you",
-        lead: format!("{} needs you{}: {}.", words.slot, since_words(words), words.why),
+        lead: format!(
+            "{}{}: {}. It needs you: {}",
+            words.broken,
+            since_words(words),
+            words.shown.trim_end_matches('.'),
+            sentence(&words.why)
+        ),
         did: if pull {
             format!(
                 "opened {} with what it has; it will not merge it by itself.",
@@ -433,13 +460,18 @@ fn resolved(words: &MailWords) -> Shape {
         .unwrap_or_default();
     Shape {
         tag: if by_us { "fixed" } else { "over" },
-        lead: format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words()),
-        did: if by_us {
+        lead: if by_us {
+            format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words())
+        } else {
+            let last = words.last.map(|at| format!("last seen {}, and ", clock(at, words.now)));
+            let last = last.unwrap_or_default();
             format!(
-                "merged {} as {} and watched the release.",
-                words.pull_words(),
-                words.merge_words()
+                "{} in {} is over{lasted}: {last}not by the full looks since.",
+                words.title, words.slot
             )
+        },
+        did: if by_us {
+            format!("merged {} and watched the release.", words.landed_words())
         } else {
             format!("nothing to the code: {}.", words.why)
         },
@@ -456,12 +488,7 @@ fn unconfirmed(words: &MailWords) -> Shape {
             words.slot,
             words.outcome_words()
         ),
-        did: format!(
-            "merged {} as {}. {}",
-            words.pull_words(),
-            words.merge_words(),
-            sentence(&words.why)
-        ),
+        did: format!("merged {}. {}", words.landed_words(), sentence(&words.why)),
         can: "try the case that failed by hand.".to_owned(),
         next: "this is not counted as a success; if the error comes back it is a new incident.".to_owned(),
     }
@@ -557,6 +584,18 @@ fn frozen(words: &MailWords) -> Shape {
         did: "froze all merges. It reverts nothing until you have looked.".to_owned(),
         can: "compare the landed commit with the tested one, then: tick resume".to_owned(),
         next: "you move; tick keeps watching and merges nothing.".to_owned(),
+    }
+}
+
+/// What is broken for whom, without since when.
+pub fn broken(slot: &str, kind: SignalKind, severity: Severity) -> String {
+    match kind {
+        SignalKind::Health | SignalKind::Probe if severity >= Severity::Critical => format!("{slot} is down"),
+        SignalKind::Health | SignalKind::Probe => format!("{slot} is not well"),
+        SignalKind::Deploy => format!("a deployment of {slot} failed"),
+        SignalKind::Ci => format!("the default branch of {slot} is red"),
+        SignalKind::Exception | SignalKind::Log => format!("{slot} fails"),
+        SignalKind::Session | SignalKind::Task | SignalKind::Alert => format!("{slot} raises an alert"),
     }
 }
 

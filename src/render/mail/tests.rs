@@ -90,7 +90,7 @@ fn a_fix_comes_with_the_count_that_was_to_be_expected() {
     Measured
       error     too many connections for role "api": 14 times since 05:10 UTC
 
-    tick did    merged PR #2 as merge 2e8b4f0 and watched the release.
+    tick did    merged PR #2 (2e8b4f0) and watched the release.
     Next        nothing is left to do.
 
     details     tick show e19d0f46
