@@ -125,8 +125,8 @@ pub(super) fn misplaced(home: &Home) -> Vec<(&'static str, String)> {
 
 /// An open directory that has something in it, and nothing that tick makes.
 fn holds_others(dir: &Path) -> bool {
-    let private = |meta: &fs::Metadata| meta.mode() & 0o077 == 0;
-    if !fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && !private(&meta)) {
+    let is_open = |meta: &fs::Metadata| meta.mode() & 0o077 != 0;
+    if !fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_open(&meta)) {
         return false;
     }
     let ours = |name: &str| {

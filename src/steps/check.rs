@@ -53,12 +53,16 @@ fn of_target(config: &Config, target: &Target, at: &JsonPath, now: DateTime<Utc>
             (&probe.requests, here.key("requests")),
         ];
         for (text, at) in programs {
-            text.iter().for_each(|text| program(text, &at, problems));
+            if let Some(text) = text {
+                program(text, &at, problems);
+            }
         }
     }
     for (n, probe) in target.jsonrpc.iter().enumerate() {
         let here = at.key("jsonrpc").index(n).key("jq");
-        probe.jq.iter().for_each(|text| program(text, &here, problems));
+        if let Some(text) = &probe.jq {
+            program(text, &here, problems);
+        }
     }
     for used in &target.declared {
         if let Err(why) = collect::check(&config.home.collectors, used, now) {

@@ -172,13 +172,16 @@ fn checked(config: &str, more: &[(&str, &str)]) -> (Option<i32>, String) {
     (out.status.code(), words.join(" "))
 }
 
+/// A config, files beside it, and what is said of them.
+type Case<'a> = (String, Vec<(&'a str, &'a str)>, &'a str);
+
 #[test]
 fn what_would_fail_in_the_night_is_told_by_the_check() {
     let probe = |jq: &str| {
         format!(r#"{{"repos": {{"web": {{"health": [{{"url": "https://a.example", "expect": {{"jq": "{jq}"}}}}]}}}}}}"#)
     };
     let re = |re: &str| format!(r#"{{"detection": {{"ciNonblockingRe": "{re}"}}}}"#);
-    let cases: Vec<(String, Vec<(&str, &str)>, &str)> = vec![
+    let cases: Vec<Case<'_>> = vec![
         ("[]".into(), vec![], "[] is a list"),
         (r#"{"limits": [1, 2]}"#.into(), vec![], "limits"),
         (r#"{"dirs": {"state": "/"}}"#.into(), vec![], "dirs.state"),

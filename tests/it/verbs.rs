@@ -115,7 +115,7 @@ fn stopping_and_looking_need_no_secret_and_no_right_config() {
                 &file,
                 r#"{ "mode": "brave", "repos": { "shop": { "github": "no slash" } } }"#,
             )
-            .unwrap()
+            .unwrap();
         },
         &|| fs::write(&file, "{ not JSON").unwrap(),
     ];
