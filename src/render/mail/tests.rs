@@ -39,7 +39,8 @@ fn an_alert_reads_from_the_top() {
     let (subject, body) = mail(&words);
     assert_eq!(subject, "[acme/api] needs you: too many connections for role \"api\"");
     insta::assert_snapshot!(body, @r#"
-    api needs you since 05:10 UTC: the database refuses connections.
+    api fails since 05:10 UTC: too many connections for role "api". It needs you:
+    the database refuses connections.
 
     Measured
       error     too many connections for role "api" at pool.rs:12: 412 times since
