@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     adapters::folder::Folder,
-    decide::guards::{Around, Diff, FileChange, Side, Ticket, patch, wanted},
+    decide::guards::{Around, Diff, FileChange, ROUNDS, Side, Ticket, patch, wanted},
     exit::{Exit, Fault},
 };
 
@@ -19,9 +19,6 @@ pub enum Head {
     Patch(PathBuf),
     Folder(PathBuf),
 }
-
-/// What was read may name more to read, so often.
-const ROUNDS: usize = 3;
 
 /// Reads what the rules need to know. What is wrong with the patch itself is an outcome of [`patch`], not of reading.
 pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, patch::PatchError>> {

@@ -5,6 +5,7 @@ pub mod advance;
 mod agents;
 pub mod answers;
 mod attempt;
+mod diff;
 pub mod effect;
 mod evidence;
 pub mod gate;

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use serde_json::Value;
@@ -39,16 +40,25 @@ fn own() -> (BTreeMap<String, Tree>, Vec<Case>) {
             bytes: file["text"].as_str().unwrap().as_bytes().to_vec(),
         };
         let files = files.as_object().unwrap().iter();
-        files.map(|(path, file)| (path.as_bytes().to_vec(), side(file))).collect()
+        files
+            .map(|(path, file)| (path.as_bytes().to_vec(), side(file)))
+            .collect()
     };
-    let trees = trees.as_object().unwrap().iter().map(|(name, files)| (name.clone(), tree(files)));
+    let trees = trees
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, files)| (name.clone(), tree(files)));
     let case = |row: Value| Case {
         id: row["id"].as_str().unwrap().to_owned(),
         tree: row["tree"].as_str().unwrap().to_owned(),
         diff: row["diff"].as_str().unwrap().as_bytes().to_vec(),
         label: row,
     };
-    (trees.collect(), rows(&read("cases.jsonl")).into_iter().map(case).collect())
+    (
+        trees.collect(),
+        rows(&read("cases.jsonl")).into_iter().map(case).collect(),
+    )
 }
 
 #[expect(
@@ -57,7 +67,9 @@ fn own() -> (BTreeMap<String, Tree>, Vec<Case>) {
 )]
 fn shared() -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let dir = std::env::var_os("TICK_SHARED").map_or(beside, PathBuf::from).join("bench/guards");
+    let dir = std::env::var_os("TICK_SHARED")
+        .map_or(beside, PathBuf::from)
+        .join("bench/guards");
     let found = dir.join("labels.jsonl").exists();
     if !found {
         println!("skipped (optional): no bench/guards");
@@ -95,7 +107,8 @@ fn ticket(task: &Value) -> Ticket {
 }
 
 fn report(tree: &Tree, case: &Case) -> GuardReport {
-    let policy = GuardPolicy::anybody([]).unwrap();
+    static POLICY: OnceLock<GuardPolicy> = OnceLock::new();
+    let policy = POLICY.get_or_init(|| GuardPolicy::anybody([]).unwrap());
     let changes = match patch::parse(&case.diff).and_then(|p| patch::apply(&p, tree)) {
         Ok(changes) => changes,
         Err(error) => return unjudged(&error),
@@ -114,7 +127,7 @@ fn report(tree: &Tree, case: &Case) -> GuardReport {
             diff.around.files.insert(path, bytes);
         }
     }
-    judge(&diff, &policy, &Redactor::default())
+    judge(&diff, policy, &Redactor::default())
 }
 
 fn word(verdict: GuardVerdict) -> &'static str {
@@ -133,7 +146,10 @@ fn score(trees: &BTreeMap<String, Tree>, cases: &[Case]) {
         let got = word(report(&trees[&case.tree], case).verdict);
         let want = case.label["verdict"].as_str().unwrap();
         let also = case.label.get("also").or(case.label.get("also_ok"));
-        let right = got == want || also.and_then(Value::as_array).is_some_and(|a| a.iter().any(|v| v == got));
+        let right = got == want
+            || also
+                .and_then(Value::as_array)
+                .is_some_and(|a| a.iter().any(|v| v == got));
         if want == "accept" {
             honest += 1;
             stopped += usize::from(!right);

@@ -9,6 +9,8 @@ use super::{
     syntax::Grammar,
 };
 
+/// What was read may name more to read, so often.
+pub const ROUNDS: usize = 3;
 /// Files that are read at most.
 const MOST: usize = 400;
 /// Of these, tests that did not change.
