@@ -21,7 +21,7 @@ pub enum Exit {
     Usage,
     /// A bug of tick.
     Bug,
-    /// Could not run now: full or read-only disk, unreadable state.
+    /// Could not do it now: full or read-only disk, unreadable state, a message that nobody takes.
     CouldNot,
     /// The configuration is wrong, missing or newer than this program.
     Config,
@@ -66,7 +66,7 @@ impl Exit {
             Self::Unhealthy => "unhealthy",
             Self::Usage => "the command line is wrong",
             Self::Bug => "a bug in tick",
-            Self::CouldNot => "could not run now (disk, state)",
+            Self::CouldNot => "could not now (disk, state, mail)",
             Self::Config => "configuration missing, wrong or newer than this tick",
         }
     }

@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::{
     exit::Exit,
-    steps::{Ctx, advance, look, triage},
+    steps::{Ctx, advance, look, outbox, triage},
     store::{TickLock, locks::Tried},
 };
 
@@ -16,36 +16,49 @@ pub enum Scope {
     Whole,
     /// Look only: no agent, no repair.
     Observe,
-    /// Repair what is due, without a look.
-    Repair,
 }
 
-/// One tick. Another process that holds the lock is an outcome, not an error.
+/// One tick. Another process that holds the lock is an outcome, not an error. A part that fails hides none of the
+/// others: what is open is advanced and messages are sent whatever became of the look, and the first error is told.
 pub async fn tick(ctx: &Ctx, scope: Scope, deep: bool) -> Result<Exit> {
-    if scope != Scope::Repair {
-        match TickLock::try_take(&ctx.state(), &ctx.holder())? {
-            Tried::Held(lock) => look(ctx, &lock, deep).await?,
-            Tried::Busy(by) => ctx.busy(by),
-        }
-    }
-    if scope != Scope::Observe {
-        repair(ctx, None).await?;
-    }
+    let looked = look(ctx, deep).await;
+    let repaired = match scope {
+        Scope::Observe => Ok(()),
+        Scope::Whole => repair(ctx, None).await,
+    };
+    let delivered = outbox::deliver(ctx).await;
+    looked.and(repaired).and(delivered)?;
+    ctx.finish()
+}
+
+/// Repair without a look.
+pub async fn repair_alone(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> Result<Exit> {
+    let repaired = repair(ctx, only).await;
+    let delivered = outbox::deliver(ctx).await;
+    repaired.and(delivered)?;
     ctx.finish()
 }
 
 /// Collect, snapshot, gate, group; then say what only the look itself can say.
-async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
-    let before = ctx.store().sources()?;
-    let looked = look::look(ctx, lock, deep).await?;
-    look::tell_about_look(ctx, &looked, &before).await
+async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
+    match TickLock::try_take(&ctx.state(), &ctx.holder())? {
+        Tried::Busy(by) => {
+            ctx.busy(by);
+            Ok(())
+        }
+        Tried::Held(lock) => {
+            look::look(ctx, &lock, deep).await?;
+            look::tell_owed(ctx).await
+        }
+    }
 }
 
 /// Triage what is new, then advance every incident that is due, oldest first.
-pub async fn repair(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> Result<()> {
+async fn repair(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> Result<()> {
     if ctx.nothing_due()? {
         return Ok(());
     }
-    triage::triage(ctx).await?;
-    advance::advance_all(ctx, only).await
+    let triaged = triage::triage(ctx).await;
+    let advanced = advance::advance_all(ctx, only).await;
+    triaged.and(advanced)
 }

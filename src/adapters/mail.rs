@@ -47,8 +47,10 @@ pub struct Mail {
 pub enum MailOutcome {
     /// The server took it, or the file is there (also from an earlier try).
     Sent,
-    /// Certainly not sent: no connection, or a reply that says no.
+    /// Certainly not sent: this message cannot be, or a reply says no.
     Refused(String),
+    /// Certainly not sent, and the next one would not be either: nobody answers.
+    NoServer(String),
     /// The connection broke after the mail went out: it may have arrived.
     Unknown(String),
     /// No mail is configured.
@@ -85,7 +87,15 @@ impl Mailer {
         if matches!(self.backend, MailBackend::Off) {
             return MailOutcome::Off;
         }
-        let message = match build(mail) {
+        let built = match (&self.backend, mail.to.as_slice()) {
+            // Whoever opens the directory is the reader.
+            (MailBackend::File(_), []) => build(&Mail {
+                to: vec![mail.from.clone()],
+                ..mail.clone()
+            }),
+            _ => build(mail),
+        };
+        let message = match built {
             Ok(message) => message,
             Err(why) => return MailOutcome::Refused(why),
         };
@@ -105,8 +115,8 @@ impl Mailer {
         // A first connection separates what failed before any mail could go out from what failed after.
         match transport.test_connection().await {
             Ok(true) => {}
-            Ok(false) => return MailOutcome::Refused("the mail server does not answer".to_owned()),
-            Err(error) => return MailOutcome::Refused(self.said("cannot connect to the mail server", &error)),
+            Ok(false) => return MailOutcome::NoServer("the mail server does not answer".to_owned()),
+            Err(error) => return MailOutcome::NoServer(self.said("cannot connect to the mail server", &error)),
         }
         match transport.send(message).await {
             Ok(_) => MailOutcome::Sent,
@@ -201,7 +211,7 @@ fn into_file(dir: &Path, message_id: &str, content: &[u8]) -> MailOutcome {
     let name: String = message_id.trim_matches(['<', '>']).chars().take(180).collect();
     match write_once(dir, &name, content) {
         Ok(()) => MailOutcome::Sent,
-        Err(error) => MailOutcome::Refused(format!("cannot write a message into {}: {error}", dir.display())),
+        Err(error) => MailOutcome::NoServer(format!("cannot write a message into {}: {error}", dir.display())),
     }
 }
 
@@ -291,6 +301,15 @@ mod tests {
     }
 
     #[test]
+    fn a_file_needs_no_recipient() {
+        let dir = tempfile::tempdir().unwrap();
+        let mailer = Mailer::new(MailBackend::File(dir.path().to_owned()), Redactor::default());
+        let nobody = Mail { to: vec![], ..mail() };
+        assert_eq!(run(mailer.send(&nobody)), MailOutcome::Sent);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn no_text_can_add_a_header() {
         let mut hostile = mail();
         hostile.subject = "a\r\nBcc: evil@x.example\u{1b}[31m\u{202e}".into();
@@ -333,7 +352,7 @@ mod tests {
         drop(listener);
         let url = SecretString::from(format!("smtp://user:not-a-real-password@127.0.0.1:{port}"));
         let outcome = run(Mailer::new(MailBackend::Smtp(url), Redactor::default()).send(&mail()));
-        let MailOutcome::Refused(why) = outcome else {
+        let MailOutcome::NoServer(why) = outcome else {
             panic!("{outcome:?}");
         };
         assert!(why.starts_with("cannot connect to the mail server"), "{why}");

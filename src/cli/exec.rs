@@ -20,12 +20,15 @@ pub struct ExecArgs {
     /// Directory that may be written
     #[arg(long)]
     write: Vec<PathBuf>,
+    /// Directory that may be read
+    #[arg(long)]
+    read: Vec<PathBuf>,
     /// Directory that may not be read
     #[arg(long)]
     hide: Vec<PathBuf>,
-    /// The network may be used
+    /// Directory in which programs are looked for
     #[arg(long)]
-    network: bool,
+    path: Vec<PathBuf>,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -39,8 +42,9 @@ pub fn run(args: ExecArgs) -> ExitCode {
         mark: args.mark,
         parent: args.parent,
         write: args.write,
+        read: args.read,
         hide: args.hide,
-        network: args.network,
+        path: args.path,
         program: program.into(),
         args: command.collect(),
     })

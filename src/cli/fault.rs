@@ -82,7 +82,7 @@ mod tests {
         cannot write signals/latest.json
           because no space left on device
           free some space
-        exit 75: could not run now (disk, state)
+        exit 75: could not now (disk, state, mail)
         ");
     }
 

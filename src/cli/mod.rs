@@ -10,6 +10,7 @@ pub mod fault;
 pub mod gate;
 pub mod guard;
 pub mod lines;
+pub mod logs;
 mod recorded_agent;
 pub mod records;
 pub mod redact;
@@ -22,7 +23,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
-    adapters::clock::Clock,
+    adapters::{clock::Clock, host},
     config::{
         Config,
         load::{LoadError, Sources, load},
@@ -76,6 +77,8 @@ enum Verb {
     Incidents,
     /// Show one incident: what is known, what was done, and why it is not merged
     Show(records::ShowArgs),
+    /// Say what the log engine makes of a log: causes, counts, samples
+    Logs(logs::LogsArgs),
     /// Stop before every mutation; running agents end within a second
     Pause(answers::PauseArgs),
     /// End a pause
@@ -135,6 +138,7 @@ fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
+    host::close_to_others();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
@@ -173,6 +177,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Logs(args)) => logs::run(args, &cli.global, stdin(), out),
         Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Resume(args)) => answers::resume(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured(&cli.global)?, out),

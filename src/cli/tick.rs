@@ -19,7 +19,7 @@ use crate::{
     store::Store,
     telemetry::Telemetry,
     text::Redactor,
-    tick::{Scope, repair, tick},
+    tick::{Scope, repair_alone, tick},
 };
 
 /// Flags of a bare `tick`.
@@ -77,10 +77,7 @@ pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut 
         .as_deref()
         .map(|text| find_incident(&ctx, text))
         .transpose()?;
-    let exit = runtime()?.block_on(async {
-        repair(&ctx, only.as_ref()).await?;
-        ctx.finish()
-    })?;
+    let exit = runtime()?.block_on(async { repair_alone(&ctx, only.as_ref()).await })?;
     tell(&ctx, exit, args.json, lines, out)?;
     Ok(exit)
 }
@@ -193,7 +190,7 @@ fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> 
     if json {
         serde_json::to_writer_pretty(&mut *out, &*report)?;
         writeln!(out)?;
-    } else if lines || exit != Exit::Ok {
+    } else if lines || exit != Exit::Ok || !report.unsent.is_empty() {
         out.write_all(render::story::summary(&report, exit).as_bytes())?;
     }
     Ok(())

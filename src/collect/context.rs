@@ -158,6 +158,9 @@ enum Ready {
 /// Descriptors that are left to everything that is not a request.
 const SPARE_DESCRIPTORS: u64 = 40;
 
+/// By then every request that can be sent at once has been.
+const REQUESTS_ARE_OUT: Duration = Duration::from_millis(3);
+
 impl<'a> Session<'a> {
     pub(super) fn new(ctx: &'a CollectContext<'a>) -> Self {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile)
@@ -209,6 +212,20 @@ impl<'a> Session<'a> {
         };
         self.programs.borrow_mut().insert(program.to_owned(), ready.clone());
         Ok(ready)
+    }
+
+    /// Makes what the answers will need while they are awaited: compiled programs, the tables of the redactor. What is
+    /// wrong with a program is said where it is used.
+    pub(super) async fn prepare(&self) {
+        tokio::time::sleep(REQUESTS_ARE_OUT).await;
+        for target in self.ctx.config.repos.values().flat_map(|repo| &repo.targets) {
+            let health = target.health.iter().flat_map(|p| [&p.jq, &p.release, &p.requests]);
+            let rpc = target.jsonrpc.iter().map(|p| &p.jq);
+            for program in health.chain(rpc).flatten() {
+                let _ready = self.ready(program, false);
+            }
+        }
+        self.line("-", 1);
     }
 
     /// Outside text for a stored field: cleaned, redacted, one line, at most `max` characters.

@@ -10,6 +10,8 @@ mod github;
 mod health;
 mod health_rules;
 mod jsonrpc;
+mod log_scan;
+mod logs;
 mod memory;
 mod offline;
 mod pulls;
@@ -18,7 +20,7 @@ mod testing;
 
 use std::pin::Pin;
 
-use futures_util::future::join_all;
+use futures_util::future::{Either, join_all, select};
 
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
 pub use declared::{Shipped, shipped};
@@ -46,7 +48,7 @@ enum Scope {
     Repo,
 }
 
-const TABLE: [Collector; 4] = [
+const TABLE: [Collector; 5] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -57,6 +59,12 @@ const TABLE: [Collector; 4] = [
         name: "jsonrpc",
         enabled: |_, target| !target.jsonrpc.is_empty(),
         collect: |session, place| Box::pin(jsonrpc::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "logs",
+        enabled: |_, target| !target.logs.is_empty(),
+        collect: |session, place| Box::pin(logs::collect(session, place)),
         scope: Scope::Target,
     },
     Collector {
@@ -111,7 +119,10 @@ pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
             }
         }
     }
-    let mut pieces = join_all(jobs).await;
+    let mut pieces = match select(join_all(jobs), std::pin::pin!(session.prepare())).await {
+        Either::Left((pieces, _)) => pieces,
+        Either::Right(((), jobs)) => jobs.await,
+    };
     offline::judge(&mut pieces);
     gather(ctx, pieces)
 }

@@ -18,6 +18,7 @@ pub(crate) fn target() -> Target {
         name: "web".to_owned(),
         health: Vec::new(),
         jsonrpc: Vec::new(),
+        logs: Vec::new(),
         declared: Vec::new(),
     }
 }

@@ -154,10 +154,21 @@ fn from_value_text(
         return (None, problems);
     };
     let home = layout(&root.dirs);
+    let patterns = match fs::read_to_string(home.collectors.join("patterns.json")) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            if error.kind() != ErrorKind::NotFound {
+                let path = JsonPath::default().key(validate::PATTERNS_FILE);
+                problems.push(Problem::new(path, format!("cannot be read: {error}")));
+            }
+            None
+        }
+    };
     let context = validate::Context {
         env,
         home: &home,
         collectors: declared_collectors(&home),
+        patterns,
     };
     let (config, more) = validate::validate(&root, &context);
     problems.extend(more);

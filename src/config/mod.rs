@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::{
     model::{RepoName, Slot},
-    text::Redactor,
+    text::{Redactor, logs::Patterns},
 };
 
 /// Directories and files that tick owns; see `docs/ARCHITECTURE.md`, State.
@@ -44,6 +44,8 @@ pub struct Config {
     pub home: Home,
     pub repos: BTreeMap<Slot, Repo>,
     pub detection: Detection,
+    /// What the log engine looks for (`patterns.json` and `detection.rpcErrRe`).
+    pub patterns: Patterns,
     /// Globs that extend the built-in sensitive list (`sensitivePaths` and `severity.needsHumanPaths`).
     pub sensitive: Vec<String>,
     pub agents: Agents,
@@ -60,6 +62,8 @@ pub struct Config {
     pub digests: BTreeMap<String, String>,
     /// Directories in which programs of children are looked for, in order.
     pub path: Vec<PathBuf>,
+    /// Directories that children may read beside what they could read anyway.
+    pub readable: Vec<PathBuf>,
     /// What is accepted although it will hardly be meant, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -92,6 +96,8 @@ pub struct Target {
     pub name: String,
     pub health: Vec<HealthProbe>,
     pub jsonrpc: Vec<JsonRpcProbe>,
+    /// Log files on this machine that are followed.
+    pub logs: Vec<PathBuf>,
     pub declared: Vec<DeclaredUse>,
 }
 
@@ -154,8 +160,6 @@ pub struct CommandLine {
 pub struct Detection {
     /// Checks that never block (`ciNonblockingRe`); refused when it matches the empty string.
     pub ci_nonblocking: Option<regex::Regex>,
-    /// Log lines that count as JSON-RPC errors (`rpcErrRe`).
-    pub rpc_error: Option<regex::Regex>,
 }
 
 #[derive(Debug, Clone)]

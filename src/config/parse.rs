@@ -48,12 +48,15 @@ fn find_doubles(value: &ast::Value<'_>, path: &JsonPath, text: &str, problems: &
             let mut seen = std::collections::BTreeMap::new();
             for property in &object.properties {
                 let name = property.name.as_str();
-                let line = text[..property.start()].matches('\n').count() + 1;
                 let here = path.key(name);
-                if let Some(first) = seen.insert(name, line) {
+                if let Some(first) = seen.insert(name, property.start()) {
+                    let lines = (line_of(text, first), line_of(text, property.start()));
                     problems.push(
-                        Problem::new(here.clone(), format!("stands twice, in line {first} and line {line}"))
-                            .example("one of the two"),
+                        Problem::new(
+                            here.clone(),
+                            format!("stands twice, in line {} and line {}", lines.0, lines.1),
+                        )
+                        .example("one of the two"),
                     );
                 }
                 find_doubles(&property.value, &here, text, problems);
@@ -69,6 +72,10 @@ fn find_doubles(value: &ast::Value<'_>, path: &JsonPath, text: &str, problems: &
         | ast::Value::BooleanLit(_)
         | ast::Value::NullKeyword(_) => {}
     }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
 }
 
 fn lower_first(text: &str) -> String {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::text::logs::PatternFault;
+
 /// Steps from the root of the file to a value, printed as `repos.web.health[0].url`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JsonPath(pub Vec<Step>);
@@ -75,6 +77,13 @@ impl Problem {
             what: what.into(),
             example: None,
         }
+    }
+
+    /// Of a file of patterns, under the file's name.
+    pub fn of_pattern(file: &str, fault: PatternFault) -> Self {
+        let mut path = vec![Step::Key(file.to_owned())];
+        path.extend(JsonPath::parse(&fault.at).unwrap_or_default().0);
+        Self::new(JsonPath(path), fault.what).example(fault.example)
     }
 
     #[must_use]

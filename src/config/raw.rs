@@ -66,6 +66,10 @@ pub(super) struct Root {
     #[serde(default)]
     #[schemars(example = ["/opt/homebrew/bin"])]
     pub path: Vec<String>,
+    /// Directories that agents and tests may read beside the system's own, their tools and their tree. Default: none.
+    #[serde(default)]
+    #[schemars(example = ["/srv/toolchain"])]
+    pub readable: Vec<String>,
 }
 
 /// What holds for every repo that does not say it itself.
@@ -110,10 +114,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(with = "Vec<String>", example = ["npm test"])]
     pub test: Option<Vec<String>>,
-    /// Longest run of all test commands on one tree, in minutes. Default: 20.
-    #[serde(default = "test_timeout_minutes")]
-    #[schemars(range(min = 1, max = 240), example = 20)]
-    pub test_timeout_minutes: u32,
+    /// Longest run of all test commands on one tree, in seconds. Default: 1200.
+    #[serde(default = "test_timeout_seconds")]
+    #[schemars(range(min = 5, max = 14400), example = 1200)]
+    pub test_timeout_seconds: u32,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -126,11 +130,15 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"url": "https://rpc.acme.example", "method": "eth_blockNumber"}]))]
     pub jsonrpc: Vec<JsonRpc>,
+    /// Log files on this machine to follow. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
+    pub logs: Vec<LogFile>,
     /// Declared collectors to use here, by name (collectors/NAME.json and NAME.jq). Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc and collectors above.
+    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs and collectors above.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -155,6 +163,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"url": "https://rpc.acme.example", "method": "eth_blockNumber"}]))]
     pub jsonrpc: Vec<JsonRpc>,
+    /// Log files on this machine to follow. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
+    pub logs: Vec<LogFile>,
     /// Declared collectors to use here, by name. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
@@ -261,6 +273,15 @@ pub(super) struct JsonRpc {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"Authorization": "RPC_AUTHORIZATION"}))]
     pub headers: BTreeMap<String, String>,
+}
+
+/// A log file on this machine.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LogFile {
+    /// Absolute path. The file is followed when it is rotated or cut.
+    #[schemars(example = &"/var/log/shop/app.log")]
+    pub path: String,
 }
 
 /// Use of a declared collector.
@@ -565,7 +586,7 @@ macro_rules! defaults {
 defaults! {
     /// As in the shell original: drafts only, until the owner says more.
     mode: Mode = Mode::MonitorOnly;
-    test_timeout_minutes: u32 = 20;
+    test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
     rpc_params: Value = Value::Array(Vec::new());

@@ -7,13 +7,11 @@ use std::{
 };
 
 use globset::GlobBuilder;
-use regex::{Regex, RegexBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{
-    Agents, CommandLine, Config, Detection, GitHubService, Home, Limits, MailBackend, Mode, Notify, Repo, Retry,
-    Secrets,
+    Agents, CommandLine, Config, GitHubService, Home, Limits, MailBackend, Mode, Notify, Repo, Retry, Secrets,
     command::parse_command,
     env::{Environment, is_name},
     problem::{JsonPath, Problem, quote_str},
@@ -22,10 +20,10 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod patterns;
 mod probes;
 
-/// Compiled size of a user's pattern. A longer one is a mistake or an attack on memory.
-const REGEX_BYTES: usize = 1 << 20;
+pub(super) use patterns::PATTERNS_FILE;
 
 /// What checks need to know beside the file.
 pub(super) struct Context<'a> {
@@ -33,6 +31,8 @@ pub(super) struct Context<'a> {
     pub home: &'a Home,
     /// Names of the declared collectors that exist.
     pub collectors: BTreeSet<String>,
+    /// Text of the home's own `patterns.json`.
+    pub patterns: Option<String>,
 }
 
 /// Collects problems and the secrets that the file names while it is walked.
@@ -71,6 +71,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         home: context.home.clone(),
         repos,
         detection: checks.detection(&root.detection),
+        patterns: checks.patterns(&root.detection),
         sensitive,
         agents: checks.agents(&root.agents),
         limits: limits(&root.limits),
@@ -87,8 +88,13 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         toolchain_env: Vec::new(),
         digests: BTreeMap::new(),
         path: checks.path.clone(),
+        readable: checks.absolute(&root.readable, "readable", "\"/srv/toolchain\""),
         warnings: Vec::new(),
     };
+    if matches!(config.notify.mail, MailBackend::Off) && !config.repos.is_empty() {
+        let what = "notify: no channel is configured, so no message goes anywhere; for example \"file\": \"mail\"";
+        checks.warnings.push(what.to_owned());
+    }
     let config = Config {
         secrets: checks.secrets,
         warnings: checks.warnings,
@@ -125,21 +131,23 @@ impl Checks<'_> {
     }
 
     fn search_path(&mut self, root: &raw::Root) -> Vec<PathBuf> {
-        let at = JsonPath::default().key("path");
-        let mut path = Vec::new();
-        for (n, dir) in root.path.iter().enumerate() {
-            if Path::new(dir).is_absolute() {
-                path.push(PathBuf::from(dir));
-            } else {
-                self.problem(
-                    at.index(n),
-                    format!("{} is not an absolute path", quote_str(dir)),
-                    "\"/usr/local/bin\"",
-                );
-            }
-        }
+        let mut path = self.absolute(&root.path, "path", "\"/usr/local/bin\"");
         path.extend(self.context.env.path());
         path
+    }
+
+    fn absolute(&mut self, dirs: &[String], key: &str, example: &str) -> Vec<PathBuf> {
+        let at = JsonPath::default().key(key);
+        let mut found = Vec::new();
+        for (n, dir) in dirs.iter().enumerate() {
+            if Path::new(dir).is_absolute() {
+                found.push(PathBuf::from(dir));
+            } else {
+                let what = format!("{} is not an absolute path", quote_str(dir));
+                self.problem(at.index(n), what, example);
+            }
+        }
+        found
     }
 
     fn github(&mut self, raw: &raw::GitHub) -> GitHubService {
@@ -230,7 +238,7 @@ impl Checks<'_> {
             may_skip: raw.ci.may_skip.clone(),
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,
-            test_timeout: minutes(raw.test_timeout_minutes),
+            test_timeout: Duration::from_secs(u64::from(raw.test_timeout_seconds)),
             observe_min: minutes(raw.observe_minutes),
         }
     }
@@ -292,46 +300,6 @@ impl Checks<'_> {
             }
         }
         list.to_vec()
-    }
-
-    fn detection(&mut self, raw: &raw::Detection) -> Detection {
-        let at = JsonPath::default().key("detection");
-        let ci_at = at.key("ciNonblockingRe");
-        let ci_nonblocking = self.regex(&raw.ci_nonblocking, ci_at.clone(), "\"^codecov/\"");
-        let ci_nonblocking = ci_nonblocking.filter(|regex| {
-            let all = regex.is_match("");
-            if all {
-                let what = format!(
-                    "{} matches every check, so none would block a merge",
-                    quote_str(regex.as_str())
-                );
-                self.problem(ci_at.clone(), what, "\"^codecov/\"");
-            }
-            !all
-        });
-        let rpc_error = self.regex(
-            &raw.rpc_err,
-            at.key("rpcErrRe"),
-            "\"execution reverted|header not found\"",
-        );
-        Detection {
-            ci_nonblocking,
-            rpc_error,
-        }
-    }
-
-    /// An empty pattern is none.
-    fn regex(&mut self, text: &str, at: JsonPath, example: &str) -> Option<Regex> {
-        if text.is_empty() {
-            return None;
-        }
-        match RegexBuilder::new(text).size_limit(REGEX_BYTES).build() {
-            Ok(regex) => Some(regex),
-            Err(error) => {
-                self.problem(at, format!("{} {}", quote_str(text), regex_words(&error)), example);
-                None
-            }
-        }
     }
 
     fn notify(&mut self, raw: &raw::Notify) -> Notify {
@@ -456,28 +424,6 @@ fn is_branch(name: &str) -> bool {
         && !name.ends_with('.')
         && parts_fit
         && !name.contains(|c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c))
-}
-
-/// One line of the library's several: what is wrong, and at which column.
-fn regex_words(error: &regex::Error) -> String {
-    let text = error.to_string();
-    let lines: Vec<&str> = text.lines().collect();
-    // The caret stands in the line before the reason, below the pattern, four spaces in.
-    let caret = lines
-        .iter()
-        .position(|line| line.starts_with("error: "))
-        .and_then(|n| lines.get(n.checked_sub(1)?));
-    let column = caret.and_then(|line| line.find('^')).map(|at| at.saturating_sub(4) + 1);
-    let reason = text
-        .lines()
-        .find_map(|line| line.strip_prefix("error: "))
-        .map(str::to_owned);
-    match (error, reason, column) {
-        (regex::Error::CompiledTooBig(limit), _, _) => format!("is too large (more than {limit} bytes when compiled)"),
-        (_, Some(reason), Some(column)) => format!("is not a regular expression: {reason}, column {column}"),
-        (_, Some(reason), None) => format!("is not a regular expression: {reason}"),
-        (_, None, _) => "is not a regular expression".to_owned(),
-    }
 }
 
 #[cfg(test)]

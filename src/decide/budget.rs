@@ -1,8 +1,9 @@
 //! Whether another attempt may be made: attempts per failure type, failure signatures that repeat, money, runs.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
-use super::facts::{AttemptFacts, Facts, Failure, Policy};
+use super::facts::{AttemptFacts, Facts, Failure, Policy, Spend, Unavailable};
 use crate::model::incident::{AttemptOutcome, FailureType};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,8 +35,49 @@ pub const fn limits_of(failure: FailureType) -> (u32, u32) {
 /// Every class of every repo starts with this cap; five merged fixes with none taken back lift it.
 const FIRST_CAP: u32 = 2;
 const EARNED_AFTER: u32 = 5;
-/// Runs that were not charged (hang, overload, interruption) are bounded too.
-const UNCHARGED_CAP: u32 = 6;
+/// Runs that an agent could not make are bounded too: at the pauses below this is about a day.
+const UNAVAILABLE_CAP: u32 = 24;
+/// Minutes until an agent that could not work is asked again; the last one repeats.
+const PAUSES: [i64; 4] = [5, 15, 30, 60];
+/// Such runs after which a person hears of it.
+const UNAVAILABLE_TOLD: u32 = 3;
+
+impl Unavailable {
+    /// When an agent is asked again.
+    pub fn again_at(&self) -> Option<DateTime<Utc>> {
+        let (at, _) = self.last.as_ref()?;
+        let pause = PAUSES[usize::try_from(self.times).unwrap_or(usize::MAX).clamp(1, PAUSES.len()) - 1];
+        Some(*at + TimeDelta::minutes(pause))
+    }
+
+    /// It has gone on for long enough that a person should know.
+    pub const fn is_told(&self) -> bool {
+        self.times >= UNAVAILABLE_TOLD
+    }
+
+    /// It has gone on for so long that it is a person's.
+    pub const fn is_final(&self) -> bool {
+        self.times >= UNAVAILABLE_CAP
+    }
+
+    pub fn sentence(&self, who: &str) -> String {
+        let why = self.last.as_ref().map_or("", |(_, why)| why.as_str());
+        format!("{who} could not work {} times: {why}", self.times)
+    }
+}
+
+/// Attempts that no agent could make.
+pub fn unavailable(facts: &Facts) -> Unavailable {
+    let mut out = Unavailable::default();
+    for attempt in &facts.attempts {
+        if let Some(AttemptOutcome::Infrastructure(why)) = &attempt.attempt.outcome {
+            out.times += 1;
+            let at = attempt.attempt.ended.unwrap_or(attempt.attempt.started);
+            out.last = Some((at, why.clone()));
+        }
+    }
+    out
+}
 
 /// Attempts that this incident gets in all.
 pub fn allowed(facts: &Facts) -> u32 {
@@ -50,20 +92,20 @@ pub fn allowed(facts: &Facts) -> u32 {
 pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     let of = allowed(facts);
     let charged = u32::try_from(facts.attempts.iter().filter(|a| a.attempt.charged).count()).unwrap_or(u32::MAX);
-    let uncharged = u32::try_from(facts.attempts.len()).unwrap_or(u32::MAX) - charged;
     if let Some(why) = repeated(facts) {
         return Budget::Exhausted(why);
     }
     if charged >= of {
         return Budget::Exhausted(format!("{charged} of {of} attempts are used"));
     }
-    if uncharged >= UNCHARGED_CAP {
-        return Budget::Exhausted(format!("the agent could not work {uncharged} times"));
+    let unavailable = unavailable(facts);
+    if unavailable.is_final() {
+        return Budget::Exhausted(unavailable.sentence("the agent"));
     }
     if let Some(why) = said_no(facts) {
         return Budget::Exhausted(why);
     }
-    if let Some(why) = out_of_money(facts, policy) {
+    if let Some(why) = used_up(facts.spent_usd, policy) {
         return Budget::Spent(why);
     }
     if facts.attempts_this_run >= policy.retries_per_run {
@@ -75,8 +117,8 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     }
 }
 
-fn out_of_money(facts: &Facts, policy: &Policy) -> Option<String> {
-    let spent = facts.spent_usd;
+/// Agent runs or money that are used up for now. Judged before every run, whatever its role.
+pub fn used_up(spent: Spend, policy: &Policy) -> Option<String> {
     let over = |used: f64, limit: f64, what: &str| {
         (used + policy.usd_per_run > limit).then(|| format!("{what}: ${used:.2} of ${limit:.2} are used"))
     };

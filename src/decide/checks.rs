@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use regex::Regex;
 
 use crate::model::{
@@ -37,6 +37,10 @@ enum Say {
     No,
     Unclear,
 }
+
+/// How far the host's clock may be behind ours. The head is our own fresh commit, so what ran on it ran after its push;
+/// without this a clock of ours that is some seconds fast would keep every success from counting.
+const CLOCKS_DIFFER: TimeDelta = TimeDelta::seconds(30);
 
 /// `pushed_at` is when this very head was pushed: a success that started earlier is about something else.
 pub fn check_set(
@@ -88,7 +92,7 @@ impl Tally {
         let name = check.name.clone();
         match say {
             Say::Yes => {
-                self.fresh_yes |= check.started_at.is_some_and(|at| at > pushed_at);
+                self.fresh_yes |= check.started_at.is_some_and(|at| at + CLOCKS_DIFFER > pushed_at);
                 self.yes.push(name);
             }
             Say::Fine => {}
@@ -129,7 +133,9 @@ impl Tally {
             return CheckSet::Pending("no check has succeeded for this commit".to_owned());
         }
         if !self.fresh_yes {
-            return CheckSet::Pending("no success started after the push".to_owned());
+            return CheckSet::Pending(
+                "no success started after the push (is the clock of this machine right?)".to_owned(),
+            );
         }
         CheckSet::Success {
             names: self.yes,

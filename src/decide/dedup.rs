@@ -2,12 +2,16 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 
 use super::observation::{poisson_at_least, rate_per_hour};
-use crate::model::{
-    IncidentId, Signature, Slot,
-    incident::IncidentOutcome,
-    signal::{Severity, SignalKind},
+use crate::{
+    model::{
+        IncidentId, Signature, Slot,
+        incident::IncidentOutcome,
+        signal::{Severity, SignalKind},
+    },
+    text::hex,
 };
 
 /// What the ledger knows of a signature that a signal carries.
@@ -56,6 +60,12 @@ pub enum Standing {
     Symptom,
     /// Too mild to act on.
     Mild,
+}
+
+/// The key of a cause whose text's signature is another repo's key already.
+pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
+    let digest = Sha256::digest(format!("{text} in {repo}"));
+    Signature::parse(&hex(&digest[..8])).expect("eight bytes are sixteen digits")
 }
 
 /// A known entry comes back as news after this long.
@@ -194,6 +204,14 @@ mod tests {
                 closed_at: outcome.map(|_| t(-5)),
             }),
         }
+    }
+
+    #[test]
+    fn one_text_has_a_key_of_its_own_in_each_repo() {
+        let text = Signature::parse("7f3a91c07f3a91c0").unwrap();
+        let [web, api] = ["web", "api"].map(|slot| key_in(&text, &Slot::parse(slot).unwrap()));
+        assert!(web != api && web != text && web.short() != api.short());
+        assert_eq!(web, key_in(&text, &Slot::parse("web").unwrap()));
     }
 
     #[test]

@@ -85,6 +85,7 @@ mod tests {
             watch: Watch {
                 rate_before: 60.0,
                 seen: 0,
+                samples: 0,
                 requests: None,
                 looked_until: at(31),
                 others: Vec::new(),
@@ -135,6 +136,7 @@ mod tests {
             watch: Watch {
                 rate_before: 60.0,
                 seen: 0,
+                samples: 0,
                 requests: None,
                 looked_until: at(40),
                 others: Vec::new(),

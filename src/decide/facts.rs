@@ -1,6 +1,8 @@
 //! What a decision looks at: facts from the store, what this iteration read outside, and the policy. Plain data;
 //! the little behaviour here derives one fact from another.
 
+pub mod keys;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
@@ -11,7 +13,7 @@ pub use crate::model::report::Status;
 use crate::model::{
     IncidentId, Mode, PullNumber, Sha, Signature,
     checks::Checks,
-    evidence::{Audit, AuditVerdict, GuardReport, GuardVerdict, Proof, ProofGrade},
+    evidence::{Audit, AuditVerdict, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
     pull::{CommitInfo, Pull, Rules, StopSigns},
     signal::{Culprit, Severity, SignalKind},
@@ -25,6 +27,7 @@ pub struct Facts {
     pub triage: Option<Triage>,
     /// Triage calls that gave no usable answer.
     pub triage_failures: u32,
+    pub triage_unavailable: Unavailable,
     /// Number of the newest attempt ever, also before a retry.
     pub last_attempt: u32,
     /// Since the last `tick retry`, oldest first.
@@ -46,6 +49,8 @@ pub struct Facts {
     pub begun: BTreeSet<String>,
     /// Effects that the outside said no to for certain, by key, with its words.
     pub refused: BTreeMap<String, String>,
+    /// What the outside does not let through, since the last `tick retry`, by [`super::next::hindered_key`].
+    pub hindered: BTreeMap<String, Hindered>,
     /// A person's `tick approve`: who, and for which head.
     pub approved: Option<Approved>,
     /// Local `tick pause`: what it says.
@@ -55,6 +60,8 @@ pub struct Facts {
     pub spent_usd: Spend,
     /// Fixes of this failure class in this repo: merged, and taken back.
     pub record: ClassRecord,
+    /// The release that serves is a merge of ours.
+    pub ours_serves: bool,
     /// Open PRs of ours in this repo, this incident's own not counted.
     pub other_open_pulls: u32,
     /// Agent attempts made in this process, over all incidents.
@@ -65,6 +72,17 @@ pub struct Facts {
     pub watch: Option<Watch>,
     /// The same about a release that is not ours, for a cause that somebody else may have mended.
     pub elsewhere: Option<Elsewhere>,
+}
+
+/// An action that the outside did not let through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hindered {
+    pub times: u32,
+    /// It will say no again until a person changes something.
+    pub denied: bool,
+    /// Of the last time, in the outside's words where it had any.
+    pub why: String,
+    pub last: DateTime<Utc>,
 }
 
 /// What was seen since a release began to serve in which the cause was never seen before.
@@ -97,6 +115,8 @@ pub struct AttemptFacts {
     pub attempt: Attempt,
     /// Tree of its head: what has to land on its base.
     pub tree: Option<Sha>,
+    /// What held its agent: `sandboxed`, or `not sandboxed: …`.
+    pub sandbox: String,
     /// Times its head was replayed onto a moved base.
     pub rebases: u32,
     pub guards: Option<GuardReport>,
@@ -104,8 +124,17 @@ pub struct AttemptFacts {
     pub audit: Option<Audit>,
     /// Audit calls on this head that gave no usable answer.
     pub audit_failures: u32,
+    pub audit_unavailable: Unavailable,
     /// Blocking checks that failed on its pushed head.
     pub ci_failed: Option<Vec<String>>,
+}
+
+/// Runs that an agent could not make: overloaded, out of quota, not logged in, hung. They say nothing about the cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Unavailable {
+    pub times: u32,
+    /// When the newest of them ended, and what it ended with.
+    pub last: Option<(DateTime<Utc>, String)>,
 }
 
 /// Why an attempt is over without a merge.
@@ -138,11 +167,13 @@ impl AttemptFacts {
         Self {
             attempt,
             tree: None,
+            sandbox: String::new(),
             rebases: 0,
             guards: None,
             proof: None,
             audit: None,
             audit_failures: 0,
+            audit_unavailable: Unavailable::default(),
             ci_failed: None,
         }
     }
@@ -178,7 +209,7 @@ impl AttemptFacts {
                 .find(|f| f.verdict == GuardVerdict::Reject)
                 .map_or_else(
                     || "refused by the guards".to_owned(),
-                    |f| format!("{}: {}", f.rule, f.why),
+                    |f| format!("{} in {}", f.rule, f.sentence()),
                 );
             return Some(Failure::Guards(why));
         }
@@ -206,10 +237,7 @@ impl AttemptFacts {
             && guards.verdict == GuardVerdict::NeedsHuman
         {
             let finding = guards.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
-            return Some(finding.map_or_else(
-                || "the guards ask for a person".to_owned(),
-                |f| format!("{}: {}", f.path, f.why),
-            ));
+            return Some(finding.map_or_else(|| "the guards ask for a person".to_owned(), Finding::sentence));
         }
         match &self.proof.as_ref()?.grade {
             ProofGrade::Unproven(why) => Some(format!("not proven: {why}")),
@@ -291,9 +319,14 @@ pub struct OurRevert {
     pub note: bool,
     /// The revert commit and what makes it safe to merge; none when it conflicts.
     pub head: Option<Sha>,
+    /// Heads that it had on earlier bases, oldest first.
+    pub earlier: Vec<Sha>,
     pub base: Option<Sha>,
     pub tree: Option<Sha>,
     pub restores: Restores,
+    /// The default branch holds nothing of the merge any more: a person took it back.
+    pub gone: bool,
+    /// When this head was pushed.
     pub pushed: Option<DateTime<Utc>>,
     pub pull: Option<PullNumber>,
     pub merged: Option<Sha>,
@@ -320,6 +353,8 @@ pub struct Watch {
     pub rate_before: f64,
     /// Events of the cause by the new release.
     pub seen: u64,
+    /// Looks that saw it there.
+    pub samples: u32,
     /// Requests served since then, where a source tells it.
     pub requests: Option<u64>,
     /// The last look at the source that was read in full; blindness is not quiet.
@@ -430,54 +465,5 @@ impl Facts {
 
     pub fn failure_type(&self) -> FailureType {
         self.triage.as_ref().map_or(FailureType::Runtime, |t| t.failure_type)
-    }
-}
-
-/// Effects by key, as `decide` names them. One place, so that keys cannot drift apart.
-pub mod keys {
-    use super::{IncidentId, Sha, Status};
-    use crate::model::AttemptId;
-
-    pub fn push(attempt: &AttemptId, head: &Sha) -> String {
-        format!("push:{attempt}:{}", head.short())
-    }
-    pub fn open_pull(incident: &IncidentId) -> String {
-        format!("open_pr:{incident}")
-    }
-    pub fn body(incident: &IncidentId, slot: &str) -> String {
-        format!("body:{incident}:{slot}")
-    }
-    pub fn comment(incident: &IncidentId, slot: &str) -> String {
-        format!("comment:{incident}:{slot}")
-    }
-    pub fn label(incident: &IncidentId, label: &str) -> String {
-        format!("label:{incident}:{label}")
-    }
-    pub fn ready(incident: &IncidentId) -> String {
-        format!("ready:{incident}")
-    }
-    pub fn review(incident: &IncidentId) -> String {
-        format!("review:{incident}")
-    }
-    pub fn close_pull(incident: &IncidentId) -> String {
-        format!("close:{incident}")
-    }
-    pub fn merge(incident: &IncidentId, head: &Sha) -> String {
-        format!("merge:{incident}:{head}")
-    }
-    pub fn note(incident: &IncidentId) -> String {
-        format!("note:{incident}")
-    }
-    pub fn push_revert(incident: &IncidentId) -> String {
-        format!("push_revert:{incident}")
-    }
-    pub fn revert_pull(incident: &IncidentId, merge: &Sha) -> String {
-        format!("revert_pr:{incident}:{merge}")
-    }
-    pub fn merge_revert(incident: &IncidentId, head: &Sha) -> String {
-        format!("merge_revert:{incident}:{head}")
-    }
-    pub fn mail(incident: &IncidentId, status: Status) -> String {
-        format!("mail:{incident}:{}", status.as_str())
     }
 }

@@ -391,6 +391,14 @@ fn rules_are_met(facts: &MergeFacts<'_>) -> Step {
             format!("a review{who} is required at this commit ({have} of {want})"),
         );
     }
+    // Who owns which file is the host's knowledge. Where it still calls the pull request blocked, the approval that is
+    // there need not be an owner's; a token that may pass by the rules would merge it all the same.
+    if rules.code_owner_review && facts.pull.mergeable_state == "blocked" {
+        return wait(
+            WaitsOn::Person,
+            "the host calls it blocked: the approval of a code owner may be missing",
+        );
+    }
     if rules.conversation_resolution {
         match facts.unresolved_threads {
             None => return wait(WaitsOn::Host, "review threads could not be read"),

@@ -3,6 +3,7 @@
 
 mod after;
 mod before;
+mod hindered;
 mod pull;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,7 +12,7 @@ use serde::Serialize;
 use super::{
     budget::{self, Budget},
     elsewhere,
-    facts::{Facts, Need, Policy, Seen, Status},
+    facts::{Facts, Need, Policy, Seen, Status, Unavailable},
     merge::MergeProof,
     settle,
 };
@@ -22,7 +23,9 @@ use crate::model::{
     pull::StopSigns,
 };
 use after::{merged, take_back};
+pub(super) use before::head_is_ours;
 use before::{judge, person_moved, publish, repair, told, untriaged};
+pub use hindered::{key as hindered_key, name};
 use pull::pull;
 
 /// One thing to do. Each variant is one arm of `perform`, and at most one outside write.
@@ -114,6 +117,10 @@ pub enum Action {
     OpenRevert {
         head: Sha,
     },
+    /// The revert's PR says what holds of this head.
+    RevertBody {
+        head: Sha,
+    },
     MergeRevert(MergeProof),
     /// The repo goes back to drafts.
     DropAutonomy {
@@ -131,6 +138,10 @@ pub enum Action {
         key: String,
         sha: Option<Sha>,
         head: Option<Sha>,
+    },
+    /// An effect that was begun is not wanted any more, whatever became of it.
+    GiveUp {
+        key: String,
     },
     Tell {
         status: Status,
@@ -285,6 +296,12 @@ fn tell_then(facts: &Facts, status: Status, why: &str, then: impl FnOnce() -> Ne
 
 /// The one next step of an incident.
 pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
+    let next = hindered::gate(facts, wanted(facts, seen, policy, now), now);
+    settle::leave(facts, seen, next)
+}
+
+/// What the stage asks for, whether or not the outside lets it through.
+fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
     if let Some(outcome) = facts.incident.outcome {
         return done(outcome);
     }
@@ -323,6 +340,21 @@ fn stopped(seen: &Seen, now: DateTime<Utc>) -> Option<Next> {
     };
     Some(next_tick(now, format!("stopped: {why}")))
 }
+/// An agent that could not work is asked again after a pause, and a person hears of it once.
+fn pause(facts: &Facts, unavailable: &Unavailable, who: &str, now: DateTime<Utc>) -> Option<Next> {
+    let until = unavailable.again_at().filter(|until| *until > now)?;
+    let why = unavailable.sentence(who);
+    let wait = || Next::Wait {
+        until,
+        why: format!("tick moves next: {why}; it is asked again"),
+    };
+    Some(if unavailable.is_told() {
+        tell_then(facts, Status::NeedsYou, &why, wait)
+    } else {
+        wait()
+    })
+}
+
 fn tomorrow(now: DateTime<Utc>) -> DateTime<Utc> {
     let next = now.date_naive() + chrono::Days::new(1);
     next.and_time(chrono::NaiveTime::MIN).and_utc()

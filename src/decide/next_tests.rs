@@ -1,8 +1,10 @@
 //! Incidents walked from seen to their end by [`next`](super::next), with a fake of the outside. Each story is one rule
 //! of the state machine; the sweep over all stops puts a stop sign before every single turn.
 
+mod after;
 mod fake;
 mod given;
+mod waits;
 
 use chrono::TimeDelta;
 
@@ -11,8 +13,7 @@ use self::{
     given::{at, review, sha},
 };
 use super::{
-    facts::{Approved, Need, Seen, Status},
-    merge::Restores,
+    facts::{Approved, Need, Seen, Status, Unavailable},
     next::{Action, Next},
 };
 use crate::model::{
@@ -80,26 +81,6 @@ fn from_seen_to_resolved() {
     assert_eq!(fake.trace, ["Merge", "Landed", "Live"]);
     assert_eq!(fake.until_done(), IncidentOutcome::Resolved);
     assert_eq!(fake.mails, [Status::Resolved], "one mail in all");
-}
-
-#[test]
-fn from_merged_to_taken_back() {
-    let mut fake = merged();
-    fake.trace.clear();
-    fake.probe_down = 2;
-    assert_eq!(fake.until_done(), IncidentOutcome::TakenBack);
-    let expected = [
-        "Note",
-        "MakeRevert",
-        "PushRevert",
-        "OpenRevert",
-        "MergeRevert",
-        "DropAutonomy",
-        "Tell",
-    ];
-    assert_eq!(fake.trace, expected);
-    assert_eq!(fake.mails, [Status::TakenBack]);
-    assert_eq!(fake.policy.rung, Mode::MonitorOnly);
 }
 
 #[test]
@@ -245,15 +226,6 @@ fn an_honest_no_of_the_agent_is_taken() {
 }
 
 #[test]
-fn overload_costs_no_attempt_and_ends_too() {
-    let mut fake = Fake::bug(&[Made::Overload, Made::Overload, Made::Good]);
-    fake.waits_for("expected so far");
-    let mut ever = Fake::bug(&[Made::Overload; 6]);
-    assert_eq!(ever.rest(), Rest::Done(IncidentOutcome::Escalated));
-    assert_eq!(ever.trace.len(), 7);
-}
-
-#[test]
 fn a_change_that_does_nothing_is_an_attempt() {
     let mut fake = Fake::bug(&[Made::Nothing, Made::Good]);
     fake.waits_for("expected so far");
@@ -296,16 +268,6 @@ fn a_later_attempt_without_a_head_leaves_the_pull_as_it_is_shown() {
 }
 
 #[test]
-fn worse_is_looked_for_all_the_time() {
-    let mut fake = merged();
-    let (_, _, next) = fake.turn();
-    let Next::Wait { until, .. } = next else {
-        panic!("{next:?}")
-    };
-    assert!(until <= fake.now + TimeDelta::minutes(10), "{until}");
-}
-
-#[test]
 fn a_success_from_before_the_push_is_about_something_else() {
     let mut fake = Fake::bug(&[Made::Good]);
     fake.ci_started = Some(at(-1));
@@ -318,64 +280,6 @@ fn an_auditor_without_an_answer_is_asked_three_times() {
     let mut fake = Fake::bug(&[Made::NoAudit]);
     fake.waits_for("a person moves next");
     assert_eq!(fake.trace.iter().filter(|a| *a == "Audit").count(), 3);
-}
-
-#[test]
-fn another_tree_than_the_tested_one_freezes_merges() {
-    let mut fake = Fake::bug(&[Made::Good]);
-    fake.landed = Some((sha(1), sha(1)));
-    assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Escalated));
-    assert!(fake.facts.frozen.is_some());
-    assert_eq!(fake.mails, [Status::Frozen]);
-    let mut next = with_pull();
-    next.ci = CheckState::Success;
-    next.facts.frozen = fake.facts.frozen;
-    next.waits_for("merges are frozen");
-    assert!(next.facts.merge.is_none());
-}
-
-#[test]
-fn a_merge_without_a_commit_is_waited_for_and_then_freezes_merges() {
-    let mut fake = Fake::bug(&[Made::Good]);
-    fake.commit_missing = true;
-    fake.waits_for("cannot be seen yet");
-    assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Escalated));
-    assert_eq!(fake.mails, [Status::Frozen]);
-}
-
-#[test]
-fn a_race_is_tested_and_reverted_only_when_red() {
-    let mut green = Fake::bug(&[Made::Good]);
-    green.landed = Some((sha(900), sha(55)));
-    green.waits_for("expected so far");
-    assert!(green.trace.contains(&"TestLanded".to_owned()));
-    assert_eq!(green.until_done(), IncidentOutcome::Resolved);
-    let mut red = Fake::bug(&[Made::Good]);
-    red.landed = Some((sha(900), sha(55)));
-    red.landed_tests = false;
-    red.restores = Restores::AppliedAndPasses;
-    assert_eq!(red.until_done(), IncidentOutcome::TakenBack);
-    assert!(
-        !red.trace.contains(&"Live".to_owned()),
-        "at once, not after an observation"
-    );
-}
-
-#[test]
-fn a_revert_that_does_not_restore_is_a_persons() {
-    let end = |change: fn(&mut Fake)| {
-        let mut fake = merged();
-        fake.probe_down = 2;
-        change(&mut fake);
-        assert_eq!(fake.until_done(), IncidentOutcome::Escalated);
-        assert_eq!(fake.mails, [Status::NeedsYou]);
-        assert!(!fake.trace.contains(&"MergeRevert".to_owned()));
-        fake.trace.contains(&"PushRevert".to_owned())
-    };
-    assert!(!end(|fake| fake.conflicts = true));
-    assert!(!end(|fake| fake.restores = Restores::No));
-    assert!(end(|fake| fake.ci = CheckState::Failure));
-    assert!(!end(|fake| fake.policy.rollback_own = false));
 }
 
 #[test]
@@ -550,6 +454,13 @@ fn what_is_not_for_code_is_told_and_watched_until_it_is_over() {
     let mut diagnose = Fake::bug(&[]);
     diagnose.policy.rung = Mode::Diagnose;
     diagnose.waits_for("a person moves next");
+    let mut busy = Fake::new(&[]);
+    busy.facts.triage_unavailable = Unavailable {
+        times: 3,
+        last: Some((busy.now, "overload".to_owned())),
+    };
+    busy.waits_for("triage could not work 3 times: overload; it is asked again");
+    assert_eq!(busy.mails, [Status::NeedsYou], "told once, and asked on");
     let mut mute = Fake::new(&[]);
     mute.facts.triage_failures = 3;
     mute.waits_for("a person moves next");
@@ -568,27 +479,6 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     assert!(blind.facts.merge.is_none());
     let mut health = Fake::bug(&[]);
     health.facts.triage.as_mut().unwrap().failure_type = FailureType::Health;
-    health.facts.record.merged = 1;
+    health.facts.ours_serves = true;
     assert_eq!(health.rest(), Rest::Done(IncidentOutcome::Escalated));
-}
-
-#[test]
-fn the_time_after_a_merge() {
-    let mut still = merged();
-    still.seen = 15;
-    assert_eq!(still.until_done(), IncidentOutcome::Escalated);
-    assert_eq!(still.mails, [Status::NeedsYou]);
-    assert!(!still.trace.contains(&"Note".to_owned()), "not worse: it stays");
-    let mut late = Fake::bug(&[Made::Good]);
-    late.deploys = false;
-    late.waits_for("waiting for the release");
-    late.now += TimeDelta::hours(2);
-    late.waits_for("a person may look");
-    assert_eq!(late.mails, [Status::Merged]);
-    let mut unknown = Fake::bug(&[Made::Good]);
-    unknown.policy.release_known = false;
-    unknown.deploys = false;
-    unknown.waits_for("waiting for the release");
-    unknown.waits_for("expected so far");
-    assert!(unknown.facts.merge.as_ref().unwrap().live_at.is_some());
 }

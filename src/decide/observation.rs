@@ -85,7 +85,7 @@ fn worse(watch: &Watch, hours: f64) -> Option<String> {
         seen: watch.seen,
         new: false,
         in_our_diff: false,
-        samples: if watch.seen > 0 { SAMPLES } else { 0 },
+        samples: watch.samples,
     };
     if risen(&of_cause, hours) {
         return Some(format!(
@@ -174,6 +174,7 @@ mod tests {
         Watch {
             rate_before: rate,
             seen,
+            samples: 2,
             requests: None,
             looked_until: t(until),
             others: vec![],
@@ -215,6 +216,12 @@ mod tests {
             Observed::Still { seen: 15, .. }
         ));
         assert!(matches!(judge(&watch(4.0, 30, 30), 30), Observed::Worse { .. }));
+        let mut once = watch(4.0, 30, 10);
+        once.samples = 1;
+        assert!(
+            matches!(judge(&once, 10), Observed::Watching { .. }),
+            "one look may be a burst of the old release"
+        );
         let mut down = watch(40.0, 0, 10);
         down.probe_down_samples = 1;
         assert!(

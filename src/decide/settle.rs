@@ -3,13 +3,48 @@
 
 use super::{
     facts::{Facts, Seen, keys},
-    next::Action,
+    next::{Action, Next},
 };
 use crate::model::{Sha, pull::PullState};
 
 /// The first begun effect that has visibly happened.
 pub(super) fn happened(facts: &Facts, seen: &Seen) -> Option<Action> {
     revert_merged(facts, seen).or_else(|| on_our_pull(facts, seen))
+}
+
+/// Effects that were begun and are not wanted any more, one a turn: a person has the pull request in their own hands, or
+/// the incident is over. What became of them nobody has to know.
+pub(super) fn leave(facts: &Facts, seen: &Seen, next: Next) -> Next {
+    let left = match &next {
+        Next::Done { .. } => facts.begun.iter().next(),
+        Next::Act(_) | Next::Wait { .. } if in_other_hands(facts, seen) => {
+            facts.begun.iter().find(|key| about_our_pull(key))
+        }
+        Next::Act(_) | Next::Wait { .. } => None,
+    };
+    match left {
+        Some(key) => Next::Act(Action::GiveUp { key: key.clone() }),
+        None => next,
+    }
+}
+
+/// A person merged it, closed it, or pushed to its branch.
+fn in_other_hands(facts: &Facts, seen: &Seen) -> bool {
+    if facts.merge.as_ref().is_some_and(|merge| merge.by.is_some()) {
+        return true;
+    }
+    let Some(pull) = seen.pull.as_ref().filter(|_| facts.merge.is_none()) else {
+        return false;
+    };
+    match pull.state {
+        PullState::Merged | PullState::Closed => pull.closed_by.as_ref().is_some_and(|by| *by != pull.author),
+        PullState::Open => !super::next::head_is_ours(facts, pull),
+    }
+}
+
+fn about_our_pull(key: &str) -> bool {
+    const KINDS: [&str; 8] = ["push", "body", "comment", "label", "ready", "review", "close", "merge"];
+    key.split(':').next().is_some_and(|kind| KINDS.contains(&kind))
 }
 
 fn settle(key: String, sha: Option<&Sha>, head: Option<&Sha>) -> Action {
@@ -129,5 +164,55 @@ mod tests {
         assert_eq!(happened(&facts, &draft), None);
         assert_eq!(key_of(happened(&facts, &labelled)), Some(label));
         assert_eq!(key_of(happened(&facts, &seen(|_| {}))), Some(ready));
+    }
+
+    fn begun(keys: &[&str]) -> Facts {
+        let mut facts = facts_with_pull();
+        facts.begun = keys.iter().map(|key| (*key).to_owned()).collect();
+        facts
+    }
+
+    fn wait() -> Next {
+        Next::Wait {
+            until: crate::decide::testing::at(10),
+            why: "a person moves next".to_owned(),
+        }
+    }
+
+    fn given_up(next: &Next) -> Option<&str> {
+        match next {
+            Next::Act(Action::GiveUp { key }) => Some(key),
+            Next::Act(_) | Next::Wait { .. } | Next::Done { .. } => None,
+        }
+    }
+
+    #[test]
+    fn what_was_begun_on_a_pull_that_a_person_took_over_is_left() {
+        let facts = begun(&["body:x:audited", "note:x", "review:x"]);
+        let kept = seen(|_| {});
+        assert_eq!(leave(&facts, &kept, wait()), wait(), "still ours");
+        let theirs = [
+            seen(|pull| pull.head_sha = id('f')),
+            seen(|pull| {
+                pull.state = PullState::Closed;
+                pull.closed_by = Some("ada".to_owned());
+            }),
+            merged_by("ada"),
+        ];
+        for seen in theirs {
+            assert_eq!(given_up(&leave(&facts, &seen, wait())), Some("body:x:audited"));
+            assert_eq!(leave(&begun(&["note:x"]), &seen, wait()), wait());
+        }
+        assert_eq!(given_up(&leave(&facts, &merged_by("tick-bot"), wait())), None);
+    }
+
+    #[test]
+    fn nothing_is_left_open_when_an_incident_is_over() {
+        let over = || Next::Done {
+            outcome: crate::model::incident::IncidentOutcome::Escalated,
+        };
+        let next = leave(&begun(&["push:x/1:aaaaaaa"]), &Seen::default(), over());
+        assert_eq!(given_up(&next), Some("push:x/1:aaaaaaa"));
+        assert_eq!(leave(&begun(&[]), &Seen::default(), over()), over());
     }
 }

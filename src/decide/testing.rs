@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::facts::{AttemptFacts, Cause, ClassRecord, Facts, OurPull, Policy, Pushed, Spend};
+use super::facts::{AttemptFacts, Cause, ClassRecord, Facts, OurPull, Policy, Pushed, Spend, Unavailable};
 use crate::model::{
     AttemptId, IncidentId, Mode, PullNumber, Sha, Signature, Slot,
     incident::{Attempt, AttemptOutcome, Incident},
@@ -67,6 +67,7 @@ pub(super) fn facts_with_pull() -> Facts {
         },
         triage: None,
         triage_failures: 0,
+        triage_unavailable: Unavailable::default(),
         last_attempt: 1,
         attempts: vec![AttemptFacts::of(attempt)],
         pushed: Some(Pushed {
@@ -86,11 +87,13 @@ pub(super) fn facts_with_pull() -> Facts {
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
         refused: BTreeMap::new(),
+        hindered: BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,
         spent_usd: Spend::default(),
         record: ClassRecord::default(),
+        ours_serves: false,
         other_open_pulls: 0,
         attempts_this_run: 0,
         source_ok_at: None,

@@ -37,7 +37,7 @@ fn unmet(condition: &'static str, value: impl Into<String>, who: Who) -> Unmet {
 
 /// Everything that stands between this incident and a merged fix.
 pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
-    let mut out = Vec::new();
+    let mut out = hindered(facts);
     if let Some(merge) = &facts.merge {
         after_merge(facts, merge, &mut out);
         return out;
@@ -81,6 +81,19 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
         }
     }
     out
+}
+
+/// What the outside did not let through since the newest attempt began.
+fn hindered(facts: &Facts) -> Vec<Unmet> {
+    let now = format!("/{}", facts.current().map_or(0, |a| a.attempt.n));
+    let standing = facts.hindered.iter().filter(|(key, _)| key.ends_with(&now));
+    standing
+        .map(|(_, hindered)| {
+            let who = if hindered.denied { Who::Person } else { Who::Tick };
+            let value = format!("{} (tried {} times)", hindered.why, hindered.times);
+            unmet("the outside lets tick in", value, who)
+        })
+        .collect()
 }
 
 fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec<Unmet>) {

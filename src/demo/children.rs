@@ -15,7 +15,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use crate::adapters::clock::instant;
 
@@ -194,13 +194,21 @@ impl Drop for Children {
     }
 }
 
-/// The child was made leader of its group, so the group's id is its own.
+/// The child was made leader of its group, so the group's id is its own. Returns when the whole group is gone, or is as
+/// good as gone: a dead process that nobody waits for has no file open.
 fn end(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Already gone is as good.
-        let _gone = kill_process_group(group, Signal::KILL);
-    }
+    let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
+        return;
+    };
+    // Already gone is as good.
+    let _gone = kill_process_group(group, Signal::KILL);
     let _reaped = child.wait();
+    for _ in 0..100 {
+        if test_kill_process_group(group).is_err() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Ends what still works inside `root`, a directory that nobody but the world uses.

@@ -57,6 +57,8 @@ pub fn work(town: &Town, queue: &Receiver<Task>) {
                 job.step(now);
             }
         }
+        drop(model);
+        town.ci_job_ended();
     }
 }
 

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::world::World;
 use crate::{
     adapters::{
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::CommandLine,
@@ -119,8 +119,8 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
             .collect(),
         sandbox: Sandbox {
             write: vec![child.cwd.clone(), child.writable],
+            read: Vec::new(),
             hide: Vec::new(),
-            network: Network::None,
         },
         cwd: child.cwd,
         stdin: child.stdin,

@@ -89,6 +89,7 @@ impl World {
             "repos": { options.slot(): repo },
             "github": { "api": self.forge_url(), "web": self.town().forge.web },
             "agents": { "triage": [agent], "fix": [agent], "audit": [agent], "unsandboxed": true, "define": { agent.clone(): definition } },
+            "readable": [recording],
             "retry": { "attempts": 2, "seconds": 0 },
             "notify": { "file": self.mail().dir(), "from": "tick <tick@shop.example>", "to": ["owner@shop.example"], "name": options.owner },
         })

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 use super::{
-    Act, Fault, OwnRepo, Pace, Setup, Site, TRACKER_TOKEN, Which, World, WorldOptions,
+    Act, CiJob, Fault, OwnRepo, Pace, Setup, Site, TRACKER_TOKEN, Which, World, WorldOptions,
     agent::{Given, Replace, Script, Step, demo_script, play},
     client,
     clock::millis,
@@ -271,4 +271,29 @@ fn a_home_points_the_product_at_the_world() {
             .starts_with("GITHUB_TOKEN=world-")
     );
     world.finish().unwrap();
+}
+
+/// A merge at the end of a story starts CI once more; ending the world must not cut it short.
+#[test]
+fn the_world_waits_for_its_ci() {
+    let done = tempfile::tempdir().unwrap();
+    let mark = done.path().join("done");
+    let work = format!(
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(20_000_000))']); open({:?}, 'w')",
+        mark.display().to_string()
+    );
+    let job = CiJob {
+        name: "slow".to_owned(),
+        commands: vec![["python3", "-c", &work].map(str::to_owned).to_vec()],
+    };
+    let world = World::start(WorldOptions {
+        pace: Pace::Free,
+        app: false,
+        ci: vec![job],
+        ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+    })
+    .unwrap();
+    world.act(Act::MoveBase);
+    world.finish().unwrap();
+    assert!(mark.exists(), "its CI was cut short");
 }

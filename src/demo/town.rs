@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, Sender, channel},
     },
 };
@@ -44,6 +45,8 @@ pub struct Town {
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
     queues: Mutex<Option<Queues>>,
+    /// CI jobs that were queued and have not ended.
+    ci_jobs: AtomicUsize,
 }
 
 /// Dropping them ends the workers.
@@ -90,6 +93,7 @@ impl Town {
             acts: Mutex::default(),
             requests: Mutex::default(),
             queues: Mutex::new(Some(Queues { ci, deploys })),
+            ci_jobs: AtomicUsize::new(0),
         };
         let work = Work {
             ci: ci_end,
@@ -235,9 +239,18 @@ impl Town {
 
     pub(super) fn queue_ci(&self, task: ci::Task) {
         if let Some(queues) = lock(&self.queues).as_ref() {
+            self.ci_jobs.fetch_add(1, Ordering::SeqCst);
             // The worker ends only after this sender.
             let _sent = queues.ci.send(task);
         }
+    }
+
+    pub(super) fn ci_job_ended(&self) {
+        self.ci_jobs.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn ci_is_idle(&self) -> bool {
+        self.ci_jobs.load(Ordering::SeqCst) == 0
     }
 
     pub(super) fn queue_deploy(&self, sha: &str) {

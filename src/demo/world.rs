@@ -315,7 +315,10 @@ impl World {
 
     /// Ends the world. An error names everything that was left, with the log of what happened.
     pub fn finish(mut self) -> Result<()> {
+        // A merge at the end of a story has its own CI, which nobody reads any more; to end it would leave its children.
+        let idle = until("CI to end", Duration::from_mins(10), || Ok(self.town.ci_is_idle()));
         let mut wrong = self.town.log.errors();
+        wrong.extend(idle.err().map(|error| error.to_string()));
         let unread = self.mailbox.unread()?;
         wrong.extend(unread.iter().map(|mail| format!("mail nobody read: {}", mail.subject)));
         self.stop();

@@ -20,12 +20,29 @@ pub struct Finding {
     /// Stable rule id, such as `fixer-touched-tests`, `sensitive-path`, `diff-size`, `secret`.
     pub rule: String,
     pub verdict: GuardVerdict,
+    /// Empty where the diff as a whole is meant.
     pub path: String,
     pub line: Option<u32>,
     /// What stood there and what would stand there; empty where it does not apply.
     pub was: String,
     pub is: String,
     pub why: String,
+}
+
+impl Finding {
+    /// `path:line`, or the diff as a whole.
+    pub fn place(&self) -> String {
+        match self.line {
+            _ if self.path.is_empty() => "the whole diff".to_owned(),
+            Some(line) => format!("{}:{line}", self.path),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Where it is and what is wrong there.
+    pub fn sentence(&self) -> String {
+        format!("{}: {}", self.place(), self.why)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -177,4 +194,27 @@ pub enum AuditVerdict {
     Approve,
     Revise,
     Reject,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_says_where_it_is() {
+        let mut finding = Finding {
+            rule: "diff-size".to_owned(),
+            verdict: GuardVerdict::NeedsHuman,
+            path: String::new(),
+            line: None,
+            was: String::new(),
+            is: String::new(),
+            why: "348 changed lines".to_owned(),
+        };
+        assert_eq!(finding.sentence(), "the whole diff: 348 changed lines");
+        "a.rs".clone_into(&mut finding.path);
+        assert_eq!(finding.sentence(), "a.rs: 348 changed lines");
+        finding.line = Some(3);
+        assert_eq!(finding.sentence(), "a.rs:3: 348 changed lines");
+    }
 }

@@ -115,3 +115,16 @@ pub struct CommitInfo {
     pub parents: Vec<Sha>,
     pub message: String,
 }
+
+/// Why the host did not take a push, as far as its words tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PushRefusal {
+    /// The token may not write, or not to this path.
+    Rights,
+    /// A rule of the repository forbids it.
+    Rule,
+    /// The branch is not where we left it.
+    Moved,
+    Other,
+}

@@ -92,6 +92,9 @@ pub struct Report {
     /// Another process holds the tick lock; what it says of itself.
     pub busy: Option<String>,
     pub waiting: Vec<Waiting>,
+    /// Messages that could not be sent, and why.
+    #[serde(default)]
+    pub unsent: Vec<String>,
 }
 
 /// An incident that waits, and for whom.

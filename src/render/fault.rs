@@ -43,7 +43,7 @@ mod tests {
         cannot open state/tick.db
           because disk I/O error
           check that the disk is not full
-        exit 75: could not run now (disk, state)
+        exit 75: could not now (disk, state, mail)
         ");
         assert!(exit_meaning(Exit::Ok).is_none());
         assert!(fault("x", &[], &[], Exit::Bug).starts_with("This is a bug in tick."));

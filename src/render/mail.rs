@@ -12,6 +12,8 @@ use crate::{
 
 /// Column of the texts behind `tick did`, `You can` and `Next`.
 const COLUMN: usize = 12;
+/// Letters of one line of a sample.
+const LINE_CHARS: usize = 400;
 /// Lines of a sample from outside; the rest is behind `tick show`.
 const SAMPLE_LINES: usize = 12;
 
@@ -278,6 +280,14 @@ fn measured(page: &mut Page, words: &MailWords) {
 }
 
 /// The only place of a mail where text from outside stands.
+/// A line as long as fits several rows of a screen.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        None => line.to_owned(),
+        Some((at, _)) => format!("{}…", &line[..at]),
+    }
+}
+
 fn fenced(page: &mut Page, text: &Untrusted) {
     let block = code_block(text);
     let lines: Vec<&str> = block.lines().collect();
@@ -285,7 +295,7 @@ fn fenced(page: &mut Page, text: &Untrusted) {
     let (last, inner) = rest.split_last().unwrap_or((&"```", &[]));
     page.line(format!("  {first}"));
     for line in inner.iter().take(SAMPLE_LINES) {
-        page.line(format!("  {line}"));
+        page.line(format!("  {}", cut(line)));
     }
     if inner.len() > SAMPLE_LINES {
         page.line(format!(
@@ -381,8 +391,13 @@ fn needs_you(words: &MailWords) -> Shape {
 fn draft_ready(words: &MailWords) -> Shape {
     Shape {
         tag: "draft ready",
-        lead: format!("A fix for {} waits for you: {}.", words.slot, words.pull_words()),
-        did: "wrote, proved and audited it. In monitor-only mode tick merges nothing.".to_owned(),
+        lead: format!(
+            "A fix for {} waits for you: {} ({}).",
+            words.slot,
+            words.pull_words(),
+            words.why
+        ),
+        did: "wrote, proved and audited it; it does not merge it by itself.".to_owned(),
         can: format!(
             "merge or close {}; closing means that there is no second one for this cause.",
             words.pull_words()

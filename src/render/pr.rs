@@ -90,6 +90,8 @@ pub struct PrWords<'a> {
     pub audit: Option<&'a Audit>,
     /// Agent that wrote the patch.
     pub author: &'a str,
+    /// What held that agent: `sandboxed`, or `not sandboxed: …`.
+    pub held: &'a str,
     /// What that agent said about it.
     pub said: Option<&'a Untrusted>,
     pub tried: &'a [Tried<'a>],
@@ -225,10 +227,7 @@ fn tried_before(words: &PrWords<'_>) -> String {
 fn place(finding: Option<&Finding>) -> String {
     match finding {
         None => "–".to_owned(),
-        Some(f) => {
-            let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
-            format!("{} {}", span(&f.rule), span(&format!("{}{line}", f.path)))
-        }
+        Some(f) => format!("{} {}", span(&f.rule), span(&f.place())),
     }
 }
 
@@ -265,10 +264,9 @@ fn refused(tried: &[Tried<'_>]) -> Vec<String> {
         .iter()
         .filter_map(|t| t.finding)
         .filter(|f| !(f.was.is_empty() && f.is.is_empty()));
-    let lines = shown.take(LISTED).map(|f| {
-        let line = f.line.map(|l| format!(":{l}")).unwrap_or_default();
-        format!("{}{line}\n  was  {}\n  is   {}", f.path, f.was, f.is)
-    });
+    let lines = shown
+        .take(LISTED)
+        .map(|f| format!("{}\n  was  {}\n  is   {}", f.place(), f.was, f.is));
     let text = lines.collect::<Vec<_>>().join("\n");
     if text.is_empty() {
         Vec::new()
@@ -313,11 +311,27 @@ fn next(words: &PrWords<'_>) -> String {
     }
 }
 
+/// Who ran under which confinement; those that were held alike stand together.
+fn held<'a>(words: &PrWords<'a>) -> Vec<(Vec<&'static str>, &'a str)> {
+    let runs = [
+        ("the tests", words.proof.map_or("", |p| p.sandbox.as_str())),
+        ("the agent that wrote it", words.held),
+        ("the auditor", words.audit.map_or("", |a| a.sandbox.as_str())),
+    ];
+    let mut all: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (who, how) in runs.into_iter().filter(|(_, how)| !how.is_empty()) {
+        match all.iter_mut().find(|(_, same)| *same == how) {
+            Some((others, _)) => others.push(who),
+            None => all.push((vec![who], how)),
+        }
+    }
+    all
+}
+
 fn footer(words: &PrWords<'_>) -> String {
-    let sandbox = words.proof.map_or("", |p| p.sandbox.as_str());
     let mut text = String::new();
-    if !sandbox.is_empty() {
-        let _ = writeln!(text, "Tests and agent ran {}.", super::inert::words(sandbox));
+    for (who, held) in held(words) {
+        let _ = writeln!(text, "Ran {} ({}).", super::inert::words(held), who.join(", "));
     }
     if !words.ignored_checks.is_empty() {
         let _ = writeln!(

@@ -158,6 +158,28 @@ pub fn status(view: &StatusView) -> String {
     page.finish()
 }
 
+/// Where `notify` names no channel.
+pub fn no_channel(waiting: usize) -> String {
+    let wait = match waiting {
+        0 => String::new(),
+        n => format!(" {} until there is one.", waits(n)),
+    };
+    format!("No message goes anywhere: no channel is configured.{wait} Mend: tick config explain notify")
+}
+
+/// Messages that could not be sent.
+pub fn not_sent(n: usize, since: DateTime<Utc>, why: &str, now: DateTime<Utc>) -> String {
+    format!(
+        "{} since {}: {why}. Every tick tries again.",
+        waits(n),
+        time(since, now)
+    )
+}
+
+fn waits(n: usize) -> String {
+    format!("{} wait{}", count(n as u64, "message"), if n == 1 { "s" } else { "" })
+}
+
 /// `03:00`, with how long ago while that is under an hour, and the date on another day.
 fn time(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let minutes = (now - at).num_minutes();

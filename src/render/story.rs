@@ -6,7 +6,7 @@ use crate::{
     decide::facts::Landing,
     exit::Exit,
     model::{
-        evidence::{Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
+        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade},
         report::{Event, Report},
     },
     text::{Redactor, Untrusted, inert},
@@ -26,7 +26,7 @@ pub fn refusal(report: &GuardReport) -> Vec<String> {
     let Some(finding) = report.findings.iter().find(|f| f.verdict == GuardVerdict::Reject) else {
         return vec!["refused by the guards".to_owned()];
     };
-    let mut lines = vec![format!("REFUSED  {}: {}", finding.why, place(finding))];
+    let mut lines = vec![format!("REFUSED  {}: {}", finding.why, finding.place())];
     if !finding.was.is_empty() {
         lines.push(format!("was    {}", finding.was.trim()));
     }
@@ -34,12 +34,6 @@ pub fn refusal(report: &GuardReport) -> Vec<String> {
         lines.push(format!("is     {}", finding.is.trim()));
     }
     lines
-}
-
-fn place(finding: &Finding) -> String {
-    finding
-        .line
-        .map_or_else(|| finding.path.clone(), |line| format!("{}:{line}", finding.path))
 }
 
 /// The proof in four lines.
@@ -107,6 +101,9 @@ pub fn summary(report: &Report, exit: Exit) -> String {
     }
     if let Some(why) = &report.gate_fault {
         let _ = writeln!(text, "gate   {}", console(why));
+    }
+    for unsent in &report.unsent {
+        let _ = writeln!(text, "unsent {}; the next tick tries again", console(unsent));
     }
     for waiting in &report.waiting {
         let _ = writeln!(text, "{}  {}", waiting.incident, console(&waiting.why));

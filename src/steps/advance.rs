@@ -5,11 +5,11 @@ use anyhow::{Context, Result};
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{Ctx, effect::Unsettled, gather, observe, perform};
+use super::{Ctx, gather, hindered, observe, perform};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
-        next::{self, Action, Next},
+        next::{self, Next},
     },
     model::{incident::Incident, report::Waiting},
     store::{Claim, DecisionRow},
@@ -51,6 +51,9 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         return Ok(());
     }
     recover(ctx, &claim)?;
+    if ctx.config.repo(&incident.repo).is_none() {
+        return without_repo(ctx, &claim, incident);
+    }
     for turn in 1..=TURNS {
         let (facts, seen, policy) = look(ctx, incident).await?;
         let next = next::next(&facts, &seen, &policy, ctx.now());
@@ -58,12 +61,11 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
         match next {
             Next::Act(action) => {
                 let done = perform::perform(ctx, &claim, &facts, &seen, &action).await;
-                if let Err(error) = &done
-                    && let Some(unsettled) = error.downcast_ref::<Unsettled>()
-                {
-                    return unsettled_for_now(ctx, &claim, incident, unsettled);
+                match done {
+                    Ok(()) => hindered::passed(ctx, &claim, &facts, &action)?,
+                    Err(error) if hindered::remember(ctx, &claim, &facts, &action, &error)? => {}
+                    Err(error) => return Err(error.context(format!("failed to {}", next::name(&action)))),
                 }
-                done.with_context(|| format!("failed to {}", action_name(&action)))?;
             }
             Next::Wait { until, why } => {
                 ctx.store().set_due(&claim, until)?;
@@ -88,11 +90,30 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
     anyhow::bail!("incident {} took {TURNS} turns without coming to rest", incident.id)
 }
 
+/// The owner took the repo out of the config, or gave its slot another name: nothing may be done for it, and nothing
+/// of it is lost.
+fn without_repo(ctx: &Ctx, claim: &Claim, incident: &Incident) -> Result<()> {
+    ctx.store().set_due(claim, ctx.now() + TimeDelta::hours(1))?;
+    ctx.report().waiting.push(Waiting {
+        incident: incident.id.clone(),
+        repo: incident.repo.clone(),
+        why: format!(
+            "repo {} is no longer in the config: put it back under this name, or end this with tick ignore {}",
+            incident.repo,
+            incident.id.signature().short()
+        ),
+    });
+    Ok(())
+}
+
 /// The first action of each due incident, without doing or writing anything.
 pub async fn plan(ctx: &Ctx) -> Result<Vec<(Incident, Next)>> {
     let due = ctx.store().due_incidents(ctx.now())?;
     let mut plans = Vec::new();
     for incident in due {
+        if ctx.config.repo(&incident.repo).is_none() {
+            continue;
+        }
         let (facts, seen, policy) = look(ctx, &incident).await?;
         let next = next::next(&facts, &seen, &policy, ctx.now());
         plans.push((incident, next));
@@ -113,17 +134,6 @@ pub async fn look(ctx: &Ctx, incident: &Incident) -> Result<(Facts, Seen, Policy
     let need = next::need(&facts, &policy);
     let seen = observe::observe(ctx, repo, &facts, need).await;
     Ok((facts, seen, policy))
-}
-
-fn unsettled_for_now(ctx: &Ctx, claim: &Claim, incident: &Incident, why: &Unsettled) -> Result<()> {
-    tracing::warn!(incident.id = %incident.id, "{why}; the next tick looks again");
-    ctx.store().set_due(claim, ctx.now() + TimeDelta::minutes(1))?;
-    ctx.report().waiting.push(Waiting {
-        incident: incident.id.clone(),
-        repo: incident.repo.clone(),
-        why: format!("{why}; tick looks again"),
-    });
-    Ok(())
 }
 
 /// Ends what a killed process of ours left running for this incident.
@@ -148,15 +158,4 @@ fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next:
     ctx.store()
         .put_decision(claim, &row, &super::evidence::digest_of(policy)?)?;
     Ok(())
-}
-
-fn action_name(action: &Action) -> String {
-    serde_json::to_value(action)
-        .ok()
-        .and_then(|value| match value {
-            serde_json::Value::String(name) => Some(name),
-            serde_json::Value::Object(map) => map.keys().next().cloned(),
-            _ => None,
-        })
-        .unwrap_or_else(|| "act".to_owned())
 }

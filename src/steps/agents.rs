@@ -1,18 +1,22 @@
 //! One agent run for a role: money reserved before it starts, its run noted so that a crash can be mended, the next
 //! agent of the list tried when one cannot work.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Ctx, answers};
+use super::{Ctx, answers, gather};
 use crate::{
     adapters::{
         agents::{self, AgentCall, AgentOutcome, Role},
         process::{self, StopFlag},
     },
     config::{Agent, Billing, CommandLine},
+    decide::budget,
     model::{IncidentId, RunId, Slot},
     render::prompt::PromptSet,
     store::Claim,
@@ -27,6 +31,8 @@ pub(super) struct Question<'a> {
     pub(super) prompt: String,
     pub(super) input: Value,
     pub(super) cwd: &'a Path,
+    /// What it may read beside that and its tools.
+    pub(super) read: Vec<PathBuf>,
     pub(super) commands: &'a [CommandLine],
     /// Part of the run id and of the transcript's name.
     pub(super) name: String,
@@ -55,6 +61,13 @@ pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
             .defined
             .get(name)
             .with_context(|| format!("agent {name} is not defined in the config"))?;
+        // Every agent after the first is a run that nobody has judged yet.
+        if last.is_some()
+            && let Some(why) = used_up(ctx, question.incident)?
+        {
+            tracing::warn!(agent.name = %agent.name, "not asked: {why}");
+            break;
+        }
         let answer = run(ctx, &question, agent).await?;
         let could_not = matches!(answer.outcome, AgentOutcome::Infrastructure(_));
         last = Some(answer);
@@ -63,6 +76,15 @@ pub(super) async fn ask(ctx: &Ctx, question: Question<'_>) -> Result<Answer> {
         }
     }
     last.with_context(|| format!("no agent is configured for {}", question.role.name()))
+}
+
+fn used_up(ctx: &Ctx, incident: &IncidentId) -> Result<Option<String>> {
+    let spent = ctx.store().spent(incident, ctx.now())?;
+    let slot = ctx.store().incident(incident)?.map(|incident| incident.repo);
+    let Some(repo) = slot.and_then(|slot| ctx.config.repo(&slot)) else {
+        return Ok(None);
+    };
+    Ok(budget::used_up(gather::spend(spent), &ctx.policy(repo)?))
 }
 
 async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer> {
@@ -97,7 +119,8 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         commands: question.commands,
         toolchain_env: &ctx.config.toolchain_env,
         scratch: &scratch,
-        hide: vec![ctx.config.home.root.clone()],
+        read: ctx.tools().into_iter().chain(question.read.iter().cloned()).collect(),
+        hide: ctx.own_places(),
         run_id: run_id.clone(),
         deadline: question.deadline,
         stop: Some(paused_flag(ctx, slot.as_ref())),
@@ -115,6 +138,23 @@ async fn run(ctx: &Ctx, question: &Question<'_>, agent: &Agent) -> Result<Answer
         agent: agent.name.clone(),
         sandbox: done.sandbox,
     })
+}
+
+impl Ctx {
+    /// What children may read for the sake of their tools.
+    pub(super) fn tools(&self) -> Vec<PathBuf> {
+        let config = &self.config;
+        let chains = config.toolchain_env.iter().map(|(_, dir)| PathBuf::from(dir));
+        chains.chain(config.readable.iter().cloned()).collect()
+    }
+
+    /// What no child may read, whatever leads there: configuration, secrets, ledger, clones, logs.
+    pub(super) fn own_places(&self) -> Vec<PathBuf> {
+        let home = &self.config.home;
+        [&home.root, &home.state, &home.logs, &home.signals]
+            .map(Clone::clone)
+            .into()
+    }
 }
 
 /// A running agent is ended within a second of `tick pause`, which leaves one of these files.

@@ -1,7 +1,7 @@
 //! One attempt: a worktree from our own mirror, an agent that edits it, our own walk of the tree into a commit. What the
 //! agent says is kept as said; what it made is judged later, on git objects.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -33,6 +33,9 @@ use crate::{
 /// Lets an agent try on `base`, and records what came of it.
 pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of: u32, base: &Sha) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
+    // Before the attempt begins: a forge that cannot be reached costs none.
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
     let mut attempt = Attempt {
         id: AttemptId::new(facts.id(), n),
         n,
@@ -55,7 +58,7 @@ pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of:
         [format!("attempt {n} of {of}, worktree at {}", base.short())],
     );
     let dir = ctx.config.home.state.join("worktrees").join(attempt.id.file_name());
-    let result = work(ctx, claim, facts, repo, &mut attempt, &dir).await;
+    let result = work(ctx, claim, facts, &mirror, &mut attempt, &dir).await;
     git::sweep(&dir).context("remove the worktree of an attempt")?;
     let outcome = result?;
     attempt.charged = charged(&outcome);
@@ -88,15 +91,14 @@ async fn work(
     ctx: &Ctx,
     claim: &Claim,
     facts: &Facts,
-    repo: &Repo,
+    mirror: &Mirror,
     attempt: &mut Attempt,
     dir: &Path,
 ) -> Result<AttemptOutcome> {
-    let mirror = ctx.mirror(repo).await?;
-    mirror.fetch().await?;
+    let repo = ctx.repo(&facts.incident.repo)?;
     git::sweep(dir).context("remove the worktree of an earlier run")?;
     let paths = mirror.worktree(&attempt.base, dir).await?;
-    let answer = ask_fixer(ctx, claim, facts, repo, attempt, &paths.tree).await?;
+    let answer = ask_fixer(ctx, claim, facts, repo, attempt, &paths.tree, mirror.objects()).await?;
     attempt.agent.clone_from(&answer.agent);
     let reply = match answer.outcome {
         AgentOutcome::Reply(reply) => reply,
@@ -111,7 +113,7 @@ async fn work(
             root_cause, summary, ..
         }) => attempt.said = format!("{root_cause}\n\n{summary}"),
     }
-    commit(ctx, claim, facts, attempt, &mirror, &paths.tree, &answer.sandbox).await
+    commit(ctx, claim, facts, attempt, mirror, &paths.tree, &answer.sandbox).await
 }
 
 /// A later attempt is a commit on top of what was pushed: squash makes one of it, and nothing is ever forced.
@@ -149,8 +151,13 @@ pub(super) async fn parents(facts: &Facts, mirror: &Mirror, base: &Sha) -> Resul
     let Some(pushed) = &facts.pushed else {
         return Ok(vec![base.clone()]);
     };
-    let mut parents = vec![pushed.head.clone()];
-    if !mirror.is_ancestor(base, &pushed.head).await? {
+    on_top(mirror, &pushed.head, base).await
+}
+
+/// What was pushed, and the base where it is not in that yet.
+pub(super) async fn on_top(mirror: &Mirror, pushed: &Sha, base: &Sha) -> Result<Vec<Sha>> {
+    let mut parents = vec![pushed.clone()];
+    if !mirror.is_ancestor(base, pushed).await? {
         parents.push(base.clone());
     }
     Ok(parents)
@@ -163,6 +170,7 @@ async fn ask_fixer(
     repo: &Repo,
     attempt: &Attempt,
     tree: &Path,
+    objects: PathBuf,
 ) -> Result<Answer> {
     let row = signature_row(ctx, facts)?;
     let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
@@ -201,6 +209,8 @@ async fn ask_fixer(
             prompt,
             input,
             cwd: tree,
+            // Its git directory borrows the base's objects.
+            read: vec![objects],
             commands: &repo.test,
             name: format!("fix.{}", attempt.id.file_name()),
             deadline: ctx.config.limits.attempt_wall,
@@ -216,8 +226,7 @@ fn earlier(ctx: &Ctx, attempt: &AttemptFacts) -> Option<Earlier> {
         .iter()
         .flat_map(|g| &g.findings)
         .map(|f| {
-            let line = f.line.map(|n| format!(":{n}")).unwrap_or_default();
-            let text = format!("{} {}{line}: {}\nwas {}\nis {}", f.rule, f.path, f.why, f.was, f.is);
+            let text = format!("{} {}\nwas {}\nis {}", f.rule, f.sentence(), f.was, f.is);
             Untrusted::new(&text, &ctx.redactor)
         })
         .collect();

@@ -129,7 +129,7 @@ impl CrashPoints {
             .map(Self)
     }
 
-    fn at(&self, key: &str, phase: Phase) {
+    pub(super) fn at(&self, key: &str, phase: Phase) {
         if self
             .0
             .iter()
@@ -148,25 +148,44 @@ impl CrashPoints {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Acted {
     Done(Value),
-    /// The outside said no for certain; nothing happened.
+    /// The outside said no for now; nothing happened.
     Refused(String),
+    /// It said no, and will again until a person changes something; nothing happened.
+    Denied(String),
     /// The answer was lost: it may have happened.
     Unknown(String),
 }
 
-/// An outside write that did not come to its end: said no to for now, or unknown even after looking. Not a bug; the
-/// next tick looks again.
+/// An outside write that did not come to its end: said no to, or unknown even after looking. Not a bug of ours.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsettled(pub String);
+#[error("{why}")]
+pub struct Unsettled {
+    pub why: String,
+    /// The same call will be answered the same until a person changes something.
+    pub denied: bool,
+}
 
 /// How an effect stands after this call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     Done(Value),
     Refused(String),
+    Denied(String),
     /// Unknown even after looking; the next tick looks again.
     Open(String),
+}
+
+impl Effect {
+    /// What came of it; `what` was attempted.
+    pub fn done(self, what: &str) -> Result<Value> {
+        let (why, denied) = match self {
+            Self::Done(result) => return Ok(result),
+            Self::Refused(why) | Self::Open(why) => (why, false),
+            Self::Denied(why) => (why, true),
+        };
+        let why = format!("{what}: {why}");
+        Err(Unsettled { why, denied }.into())
+    }
 }
 
 /// One outside write under its key. `find` looks whether it has happened already, and must not write.
@@ -201,6 +220,10 @@ pub async fn effect(
             ctx.store().effect_refused(claim, key, &why, ctx.now())?;
             Ok(Effect::Refused(why))
         }
+        Acted::Denied(why) => {
+            ctx.store().effect_refused(claim, key, &why, ctx.now())?;
+            Ok(Effect::Denied(why))
+        }
         Acted::Unknown(why) => match find().await? {
             Some(found) => record(ctx, claim, key, found),
             None => Ok(Effect::Open(why)),
@@ -216,6 +239,14 @@ pub(super) fn settle(ctx: &Ctx, claim: &Claim, key: &str, sha: Option<&Sha>, hea
     let _known = ctx.store().intend(claim, key, kind, &digest_of(&found)?, ctx.now())?;
     tracing::info!(incident.id = %claim.incident, key, "found done");
     record(ctx, claim, key, found).map(drop)
+}
+
+/// Records that nobody waits for the outcome of a begun effect any more. Sends nothing.
+pub(super) fn give_up(ctx: &Ctx, claim: &Claim, key: &str) -> Result<()> {
+    tracing::info!(incident.id = %claim.incident, key, "given up");
+    ctx.store()
+        .effect_refused(claim, key, "not wanted any more, its outcome is not known", ctx.now())?;
+    Ok(())
 }
 
 fn record(ctx: &Ctx, claim: &Claim, key: &str, result: Value) -> Result<Effect> {

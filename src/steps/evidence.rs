@@ -30,6 +30,9 @@ pub(super) mod kind {
     pub(crate) const LIVE: &str = "live";
     pub(crate) const OBSERVED: &str = "observed";
     pub(crate) const REVERT: &str = "revert";
+    pub(crate) const HINDERED: &str = "hindered";
+    /// Verdict of a triage or audit that no agent could make.
+    pub(crate) const UNAVAILABLE: &str = "unavailable";
     pub(crate) const AUTONOMY: &str = "autonomy";
 }
 

@@ -17,7 +17,7 @@ use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
         git::{self, FileEdit},
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
@@ -30,7 +30,7 @@ use crate::{
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, TestStatus},
+        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite},
     },
     render::{self, prompt::AuditContext},
     store::Claim,
@@ -77,7 +77,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         }
         GuardVerdict::NeedsHuman => {
             let first = report.findings.iter().find(|f| f.verdict == GuardVerdict::NeedsHuman);
-            let line = first.map(|f| format!("guards   needs-human: {} ({})", f.path, f.why));
+            let line = first.map(|f| format!("guards   needs-human: {}", f.sentence()));
             ctx.say(Some(facts.id()), "guards", line);
         }
         GuardVerdict::Accept => {
@@ -133,7 +133,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             base: base.clone(),
             head: head.clone(),
             incident: IncidentFacts::of(
-                facts.cause.signature.clone(),
+                row.text_signature().clone(),
                 &row.title,
                 row.samples.first().map_or("", String::as_str),
             ),
@@ -218,8 +218,8 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             .collect(),
         sandbox: Sandbox {
             write: vec![child.cwd.clone(), child.writable],
-            hide: vec![ctx.config.home.root.clone()],
-            network: Network::None,
+            read: ctx.tools(),
+            hide: ctx.own_places(),
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -251,7 +251,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     }
 }
 
-/// Runs the repo's test commands on one commit: no result may fail, and something must have run.
+/// Runs the repo's test commands on one commit, and compares with the run before our change.
 pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha) -> Result<(bool, String)> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
@@ -281,51 +281,11 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
     let suite = suite?;
-    let failed = suite.count(TestStatus::Fail) + suite.count(TestStatus::Error);
-    let known = known_failures(ctx, facts)?;
-    let new_failures = suite
-        .tests
-        .iter()
-        .filter(|(id, results)| {
-            results
-                .iter()
-                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
-                && !known.contains(*id)
-        })
-        .count();
-    Ok(if let Some(why) = &suite.unreadable {
-        (false, format!("the results cannot be read: {why}"))
-    } else if suite.timed_out {
-        (false, "the tests did not end in time".to_owned())
-    } else if suite.total() == 0 || !suite.load_errors.is_empty() {
-        (false, "the tests could not be loaded".to_owned())
-    } else {
-        (
-            new_failures == 0,
-            format!(
-                "{} pass, {failed} fail, {new_failures} of them new",
-                suite.count(TestStatus::Pass)
-            ),
-        )
-    })
-}
-
-/// Tests that failed on the base already.
-fn known_failures(ctx: &Ctx, facts: &Facts) -> Result<std::collections::BTreeSet<String>> {
-    let Some(attempt) = facts.current() else {
-        return Ok(std::collections::BTreeSet::new());
+    let before = match facts.current() {
+        Some(attempt) => cached_base(ctx, facts, &attempt.attempt.base)?,
+        None => None,
     };
-    let suite = cached_base(ctx, facts, &attempt.attempt.base)?.unwrap_or_default();
-    Ok(suite
-        .tests
-        .into_iter()
-        .filter(|(_, results)| {
-            results
-                .iter()
-                .any(|r| matches!(r.status, TestStatus::Fail | TestStatus::Error))
-        })
-        .map(|(id, _)| id)
-        .collect())
+    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite))
 }
 
 /// A fresh read-only agent sees diff, incident and proof; not the fixer's story.
@@ -374,6 +334,7 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             prompt,
             input,
             cwd: &tree,
+            read: Vec::new(),
             commands: &[],
             name: format!("audit.{}", attempt.attempt.id.file_name()),
             deadline: ctx.config.limits.attempt_wall,
@@ -401,8 +362,14 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             }
             Err(error) => failed(format!("its reply was refused: {error}")),
         },
-        AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => failed(why),
-        AgentOutcome::Interrupted => failed("it was stopped".to_owned()),
+        AgentOutcome::Failed(why) => failed(why),
+        AgentOutcome::Infrastructure(why) => {
+            ctx.record(claim, Some(head), kind::AUDIT_FAILED, kind::UNAVAILABLE, &why)?;
+            ctx.say(Some(facts.id()), "audit", [format!("audit    not made: {why}")]);
+            Ok(())
+        }
+        // A stop sign ended it, which says nothing about the head; the next turn reads the sign.
+        AgentOutcome::Interrupted => Ok(()),
     }
 }
 
@@ -410,7 +377,7 @@ fn findings(ctx: &Ctx, guards: Option<&GuardReport>) -> Vec<Untrusted> {
     guards
         .iter()
         .flat_map(|g| &g.findings)
-        .map(|f| Untrusted::new(&format!("{} {}: {}", f.rule, f.path, f.why), &ctx.redactor))
+        .map(|f| Untrusted::new(&format!("{} {}", f.rule, f.sentence()), &ctx.redactor))
         .collect()
 }
 

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{
     Ctx, attempt,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    effect::{Acted, EffectKind, effect},
     evidence::kind,
-    gather::Adopted,
+    gather::{Adopted, Rebased},
     hands::github_name,
-    judge,
+    hindered, judge,
 };
 use crate::{
     adapters::{
@@ -60,17 +60,14 @@ pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto
     if Some(&patch_id) != attempt.patch_id.as_ref() {
         return fail(ctx, claim, facts, attempt, "is another patch on the moved base");
     }
-    let count = old.rebases + 1;
-    for _ in 0..count {
-        ctx.record(
-            claim,
-            Some(&new_head),
-            kind::REBASED,
-            "clean",
-            &json!({ "from": head, "onto": onto }),
-        )?;
-    }
-    ctx.record(claim, Some(&new_head), kind::TREE, "replayed", &tree)?;
+    let rebased = Rebased {
+        from: head.clone(),
+        onto: onto.clone(),
+        times: old.rebases + 1,
+    };
+    ctx.record(claim, Some(&new_head), kind::REBASED, "clean", &rebased)?;
+    // The same agent's work, held as it was.
+    ctx.record(claim, Some(&new_head), kind::TREE, &old.sandbox, &tree)?;
     if let Some(audit) = &old.audit {
         let carried = Audit {
             head: new_head.clone(),
@@ -143,35 +140,30 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, 
         Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
         Ok(MergeOutcome::HeadMoved) => Acted::Refused("the head moved".to_owned()),
         Ok(MergeOutcome::BaseMoved) => Acted::Refused("the base moved".to_owned()),
-        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
-            Acted::Refused(why)
-        }
+        Ok(MergeOutcome::Blocked(why)) => Acted::Refused(why),
+        Ok(MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => Acted::Denied(why),
         Err(error) => acted(&error),
     };
-    match effect(ctx, claim, EffectKind::Merge, &key, proof, find, act).await? {
-        Effect::Done(result) => {
-            let sha = result.get("sha").and_then(Value::as_str).unwrap_or_default();
-            ctx.say(
-                Some(facts.id()),
-                "merge",
-                [
-                    format!("CI success at {}: {}", proof.head().short(), "the check set is green"),
-                    format!("merged by squash as {}", sha.get(..7).unwrap_or(sha)),
-                ],
-            );
-            Ok(())
-        }
-        Effect::Refused(why) | Effect::Open(why) => {
-            ctx.say(Some(facts.id()), "merge", [format!("not merged: {why}")]);
-            Err(Unsettled(format!("merge {}: {why}", proof.pull())).into())
-        }
-    }
+    let ended = effect(ctx, claim, EffectKind::Merge, &key, proof, find, act).await?;
+    let result = ended.done(&format!("merge {}", proof.pull()))?;
+    let sha = result.get("sha").and_then(Value::as_str).unwrap_or_default();
+    ctx.say(
+        Some(facts.id()),
+        "merge",
+        [
+            format!("CI success at {}: {}", proof.head().short(), "the check set is green"),
+            format!("merged by squash as {}", sha.get(..7).unwrap_or(sha)),
+        ],
+    );
+    Ok(())
 }
 
 /// A failed write: certain when the host answered, unknown when the answer was lost.
 pub(super) fn acted(error: &GitHubError) -> Acted {
     if error.outcome_unknown() {
         Acted::Unknown(error.to_string())
+    } else if hindered::denied(error) {
+        Acted::Denied(error.to_string())
     } else {
         Acted::Refused(error.to_string())
     }

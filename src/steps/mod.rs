@@ -12,10 +12,12 @@ pub mod gate;
 mod gather;
 pub mod guard;
 mod hands;
+mod hindered;
 mod judge;
 mod landing;
 pub mod look;
 mod observe;
+pub mod outbox;
 mod perform;
 pub mod prove;
 mod publish;
@@ -62,6 +64,7 @@ pub struct Ctx {
     report: RefCell<Report>,
     attempts_made: Cell<u32>,
     hands: hands::Hands,
+    tried: RefCell<outbox::Tried>,
     /// Told each event as it happens, for a terminal.
     listener: Option<Listener>,
 }
@@ -85,6 +88,7 @@ impl Ctx {
             report: RefCell::new(Report::default()),
             attempts_made: Cell::new(0),
             hands: hands::Hands::default(),
+            tried: RefCell::default(),
             listener: None,
         }
     }

@@ -38,9 +38,11 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::MakeRevert { sha } => take_back::make(ctx, claim, facts, seen, sha).await,
         Action::PushRevert { head } => take_back::push(ctx, claim, facts, head).await,
         Action::OpenRevert { head } => take_back::open(ctx, claim, facts, seen, head).await,
+        Action::RevertBody { head } => take_back::body(ctx, claim, facts, head).await,
         Action::MergeRevert(proof) => take_back::merge(ctx, claim, facts, proof).await,
         Action::DropAutonomy { why } => take_back::drop_autonomy(ctx, claim, facts, why),
         Action::Settle { key, sha, head } => effect::settle(ctx, claim, key, sha.as_ref(), head.as_ref()),
+        Action::GiveUp { key } => effect::give_up(ctx, claim, key),
         Action::Tell { status, why } => tell::tell(ctx, claim, facts, seen, *status, why).await,
     }
 }

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    effect::{Acted, Effect, EffectKind, effect},
     hands::github_name,
     landing::acted,
 };
@@ -28,7 +28,10 @@ use crate::{
         evidence::{Finding, GuardVerdict},
         pull::{Pull, PullState},
     },
-    render::pr::{self, Broke, Next, PrWords, Readers, RevertWords, Tried},
+    render::{
+        outside::push_refused,
+        pr::{self, Broke, Next, PrWords, Readers, RevertWords, Tried},
+    },
     store::Claim,
     text::Untrusted,
 };
@@ -62,22 +65,22 @@ pub(super) async fn push_commit(
     };
     let act = async || match mirror.push(head, branch).await {
         Ok(Push::Done) => Acted::Done(pushed.clone()),
-        Ok(Push::Refused(why)) => Acted::Refused(why),
+        Ok(Push::Refused(refusal, said)) => Acted::Denied(push_refused(refusal, &said)),
         Ok(Push::Unknown(why)) => Acted::Unknown(why),
-        // Not reached, or not let in: nobody said no to this commit, so the next tick tries again.
+        // Not reached: nobody said no to this commit.
         Err(error) => Acted::Unknown(error.to_string()),
     };
     match effect(ctx, claim, kind, key, &pushed, find, act).await? {
-        Effect::Done(_) => {
-            ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
-            Ok(())
-        }
         // A fact for the next turn, which makes it a person's.
-        Effect::Refused(why) => {
+        Effect::Refused(why) | Effect::Denied(why) => {
             ctx.say(Some(facts.id()), "push", [format!("{branch} was refused: {why}")]);
             Ok(())
         }
-        Effect::Open(why) => Err(Unsettled(format!("push {branch}: {why}")).into()),
+        ended @ (Effect::Done(_) | Effect::Open(_)) => {
+            ended.done(&format!("push {branch}"))?;
+            ctx.say(Some(facts.id()), "push", [format!("{branch} is at {}", head.short())]);
+            Ok(())
+        }
     }
 }
 
@@ -150,26 +153,22 @@ pub(super) async fn open(
         }
     };
     let args = json!({ "head": head, "branch": branch, "draft": draft });
-    match effect(ctx, claim, EffectKind::OpenPull, &key, &args, find, act).await? {
-        Effect::Done(result) => {
-            let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
-            let change = current(facts, n)?.guards.as_ref();
-            let size = change.map(|g| format!(", {} files, +{} -{}", g.paths.len(), g.added, g.removed));
-            let kind = if draft { "draft PR" } else { "PR" };
-            ctx.say(
-                Some(facts.id()),
-                "pull",
-                [format!(
-                    "{kind} #{number}  {branch} at {}{}",
-                    head.short(),
-                    size.unwrap_or_default()
-                )],
-            );
-            Ok(())
-        }
-        Effect::Open(why) => Err(Unsettled(format!("open a pull request for {branch}: {why}")).into()),
-        Effect::Refused(why) => bail!("open a pull request for {branch}: {why}"),
-    }
+    let ended = effect(ctx, claim, EffectKind::OpenPull, &key, &args, find, act).await?;
+    let result = ended.done(&format!("open a pull request for {branch}"))?;
+    let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
+    let change = current(facts, n)?.guards.as_ref();
+    let size = change.map(|g| format!(", {} files, +{} -{}", g.paths.len(), g.added, g.removed));
+    let kind = if draft { "draft PR" } else { "PR" };
+    ctx.say(
+        Some(facts.id()),
+        "pull",
+        [format!(
+            "{kind} #{number}  {branch} at {}{}",
+            head.short(),
+            size.unwrap_or_default()
+        )],
+    );
+    Ok(())
 }
 
 fn current(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
@@ -187,10 +186,20 @@ fn our_pull(facts: &Facts) -> Result<PullNumber> {
 /// The body says what holds now. Setting it twice changes nothing.
 pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n: u32, slot: &str) -> Result<()> {
     let page = page(ctx, facts, seen, n)?;
+    set_page(ctx, claim, facts, our_pull(facts)?, &page, slot).await
+}
+
+pub(super) async fn set_page(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    number: PullNumber,
+    page: &Page,
+    slot: &str,
+) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let name = github_name(repo)?;
     let github = ctx.github();
-    let number = our_pull(facts)?;
     let key = keys::body(facts.id(), slot);
     let find = async || -> Result<Option<Value>> {
         let pull = github.pull(name, number).await?;
@@ -203,10 +212,10 @@ pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, n
         Ok(()) => Acted::Done(json!({ "number": number })),
         Err(error) => acted(&error),
     };
-    settle(
-        effect(ctx, claim, EffectKind::Body, &key, &json!({ "slot": slot }), find, act).await?,
-        "edit the pull request",
-    )
+    effect(ctx, claim, EffectKind::Body, &key, &json!({ "slot": slot }), find, act)
+        .await?
+        .done("edit the pull request")
+        .map(drop)
 }
 
 pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) -> Result<()> {
@@ -227,10 +236,10 @@ pub(super) async fn label(ctx: &Ctx, claim: &Claim, facts: &Facts, label: &str) 
         Ok(()) => Acted::Done(json!({ "label": label })),
         Err(error) => acted(&error),
     };
-    settle(
-        effect(ctx, claim, EffectKind::Label, &key, &label, find, act).await?,
-        "label the pull request",
-    )
+    effect(ctx, claim, EffectKind::Label, &key, &label, find, act)
+        .await?
+        .done("label the pull request")
+        .map(drop)
 }
 
 pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) -> Result<()> {
@@ -252,10 +261,10 @@ pub(super) async fn ready(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen) 
         Err(error) => acted(&error),
     };
     let key = keys::ready(facts.id());
-    settle(
-        effect(ctx, claim, EffectKind::Ready, &key, &number, find, act).await?,
-        "mark the pull request ready",
-    )
+    effect(ctx, claim, EffectKind::Ready, &key, &number, find, act)
+        .await?
+        .done("mark the pull request ready")
+        .map(drop)
 }
 
 /// Asks for the review that the rules demand, by the label that the team watches and a comment naming what is missing.
@@ -293,10 +302,10 @@ async fn upsert(
         Ok(Upsert::Posted(id) | Upsert::Edited(id) | Upsert::Unchanged(id)) => Acted::Done(json!({ "comment": id })),
         Err(error) => acted(&error),
     };
-    settle(
-        effect(ctx, claim, kind, key, &text, find, act).await?,
-        "comment on the pull request",
-    )
+    effect(ctx, claim, kind, key, &text, find, act)
+        .await?
+        .done("comment on the pull request")
+        .map(drop)
 }
 
 pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> Result<()> {
@@ -312,18 +321,10 @@ pub(super) async fn close(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) ->
         Err(error) => acted(&error),
     };
     let key = keys::close_pull(facts.id());
-    settle(
-        effect(ctx, claim, EffectKind::ClosePull, &key, &why, find, act).await?,
-        "close the pull request",
-    )
-}
-
-fn settle(effect: Effect, what: &str) -> Result<()> {
-    match effect {
-        Effect::Done(_) => Ok(()),
-        Effect::Open(why) => Err(Unsettled(format!("{what}: {why}")).into()),
-        Effect::Refused(why) => bail!("{what}: {why}"),
-    }
+    effect(ctx, claim, EffectKind::ClosePull, &key, &why, find, act)
+        .await?
+        .done("close the pull request")
+        .map(drop)
 }
 
 /// Title and body for how the attempt stands now.
@@ -344,7 +345,16 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         .attempts
         .iter()
         .filter(|a| a.attempt.n != n)
-        .filter_map(|a| Some((a.attempt.n, a.failure()?.sentence().to_owned(), rejecting(a))))
+        .filter_map(|a| {
+            let failure = a.failure()?;
+            let finding = rejecting(a);
+            // A finding is shown with its place, which the failure's sentence repeats.
+            let why = finding
+                .as_ref()
+                .map_or(failure.sentence(), |f| f.why.as_str())
+                .to_owned();
+            Some((a.attempt.n, why, finding))
+        })
         .collect();
     let tried: Vec<Tried<'_>> = whys
         .iter()
@@ -385,6 +395,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         proof: attempt.proof.as_ref(),
         audit: attempt.audit.as_ref(),
         author: &attempt.attempt.agent,
+        held: if attempt.is_a_persons() { "" } else { &attempt.sandbox },
         said: (!attempt.attempt.said.is_empty()).then_some(&said),
         tried: &tried,
         attempt: n,

@@ -33,6 +33,9 @@ pub fn exit(report: &Report) -> Exit {
         Exit::Budget
     } else if !report.blind.is_empty() || report.gate_fault.is_some() {
         Exit::Blind
+    } else if !report.unsent.is_empty() {
+        // Nobody can be told by mail that no mail goes out.
+        Exit::CouldNot
     } else {
         Exit::Ok
     }
@@ -48,6 +51,8 @@ mod tests {
         let id = IncidentId::new(&Signature::parse("7f3a91c07f3a91c0").unwrap(), 1);
         let mut report = Report::default();
         assert_eq!(exit(&report), Exit::Ok);
+        report.unsent.push("blind of 7f3a91c0: no server".to_owned());
+        assert_eq!(exit(&report), Exit::CouldNot, "what needs a person outranks it");
         report.blind.push("exceptions".to_owned());
         assert_eq!(exit(&report), Exit::Blind);
         told(&mut report, &id, Status::Budget);

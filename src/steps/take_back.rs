@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::{
-    Ctx,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    Ctx, attempt,
+    effect::{Acted, Effect, EffectKind, effect},
     evidence::kind,
     gather::Revert,
     hands::github_name,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     adapters::{
-        git::Replay,
+        git::{Mirror, Replay},
         github::{MergeOutcome, NewPull, OpenPullOutcome},
     },
     decide::{
@@ -62,7 +62,7 @@ pub(super) async fn note(ctx: &Ctx, claim: &Claim, facts: &Facts, why: &str) -> 
             ctx.say(Some(facts.id()), "note", [format!("incident note {path}")]);
             Ok(())
         }
-        Effect::Refused(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
+        Effect::Refused(why) | Effect::Denied(why) | Effect::Open(why) => bail!("write the incident note: {why}"),
     }
 }
 
@@ -97,39 +97,17 @@ pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, m
     let base = seen.base.as_ref().context("the default branch was not read")?;
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
+    let none = Revert {
+        head: None,
+        base: base.clone(),
+        tree: None,
+        restores: Restores::No,
+        gone: false,
+    };
     let revert = match mirror.revert(merged, base).await? {
-        Replay::Conflict(_) => Revert {
-            head: None,
-            base: base.clone(),
-            tree: None,
-            restores: Restores::No,
-        },
-        Replay::Clean { tree } => {
-            let message = format!(
-                "Take back {}\n\nIt made things worse; see incident {}.",
-                merged.short(),
-                facts.id()
-            );
-            let head = mirror.commit_tree(&tree, std::slice::from_ref(base), &message).await?;
-            let before = mirror.parents(merged).await?.into_iter().next();
-            let same = match &before {
-                Some(before) => mirror.tree_of(before).await? == tree,
-                None => false,
-            };
-            let restores = if same {
-                Restores::SameTree
-            } else if judge::tests_pass(ctx, claim, facts, &head).await?.0 {
-                Restores::AppliedAndPasses
-            } else {
-                Restores::No
-            };
-            Revert {
-                head: Some(head),
-                base: base.clone(),
-                tree: Some(tree),
-                restores,
-            }
-        }
+        Replay::Conflict(_) => none,
+        Replay::Clean { tree } if mirror.tree_of(base).await? == tree => Revert { gone: true, ..none },
+        Replay::Clean { tree } => commit(ctx, claim, facts, &mirror, merged, none, tree).await?,
     };
     let verdict = format!("{:?}", revert.restores);
     ctx.record(claim, revert.head.as_ref(), kind::REVERT, &verdict, &revert)?;
@@ -141,8 +119,58 @@ pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, m
     Ok(())
 }
 
+/// The commit and what makes it safe to merge. Onto a base that moved it is a commit on top of the one that was pushed,
+/// like a later attempt: nothing is ever forced.
+async fn commit(
+    ctx: &Ctx,
+    claim: &Claim,
+    facts: &Facts,
+    mirror: &Mirror,
+    merged: &Sha,
+    none: Revert,
+    tree: Sha,
+) -> Result<Revert> {
+    let parents = parents(facts, mirror, &none.base).await?;
+    let message = format!(
+        "Take back {}\n\nIt made things worse; see incident {}.",
+        merged.short(),
+        facts.id()
+    );
+    let head = mirror.commit_tree(&tree, &parents, &message).await?;
+    let before = mirror.parents(merged).await?.into_iter().next();
+    let same = match &before {
+        Some(before) => mirror.tree_of(before).await? == tree,
+        None => false,
+    };
+    let restores = if same {
+        Restores::SameTree
+    } else if judge::tests_pass(ctx, claim, facts, &head).await?.0 {
+        Restores::AppliedAndPasses
+    } else {
+        Restores::No
+    };
+    Ok(Revert {
+        head: Some(head),
+        tree: Some(tree),
+        restores,
+        ..none
+    })
+}
+
+/// The head that our branch was pushed to, and the base it does not have yet.
+async fn parents(facts: &Facts, mirror: &Mirror, base: &Sha) -> Result<Vec<Sha>> {
+    let branch = format!("refs/heads/{}", facts.id().revert_branch());
+    let ours = facts.revert.iter().flat_map(|r| r.earlier.iter().chain(&r.head));
+    // As just fetched: a commit that was made and never pushed is nobody's parent.
+    let there = mirror.resolve(&branch).await?;
+    let Some(pushed) = ours.rev().find(|head| there.as_ref() == Some(head)) else {
+        return Ok(vec![base.clone()]);
+    };
+    attempt::on_top(mirror, pushed, base).await
+}
+
 pub(super) async fn push(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) -> Result<()> {
-    let key = keys::push_revert(facts.id());
+    let key = keys::push_revert(facts.id(), head);
     publish::push_commit(
         ctx,
         claim,
@@ -188,29 +216,24 @@ pub(super) async fn open(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, h
             Err(error) => landing::acted(&error),
         }
     };
-    match effect(
-        ctx,
-        claim,
-        EffectKind::OpenRevert,
-        &key,
-        &json!({ "head": head }),
-        find,
-        act,
-    )
-    .await?
-    {
-        Effect::Done(result) => {
-            let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
-            ctx.say(
-                Some(facts.id()),
-                "revert",
-                [format!("PR #{number} takes {} back", merge.sha.short())],
-            );
-            Ok(())
-        }
-        Effect::Open(why) => Err(Unsettled(format!("open the revert: {why}")).into()),
-        Effect::Refused(why) => bail!("open the revert: {why}"),
-    }
+    let args = json!({ "head": head });
+    let ended = effect(ctx, claim, EffectKind::OpenRevert, &key, &args, find, act).await?;
+    let result = ended.done("open the revert")?;
+    let number = result.get("number").and_then(Value::as_u64).unwrap_or_default();
+    ctx.say(
+        Some(facts.id()),
+        "revert",
+        [format!("PR #{number} takes {} back", merge.sha.short())],
+    );
+    Ok(())
+}
+
+/// The PR is about the head that it shows now.
+pub(super) async fn body(ctx: &Ctx, claim: &Claim, facts: &Facts, head: &Sha) -> Result<()> {
+    let number = facts.revert.as_ref().and_then(|r| r.pull);
+    let number = number.context("there is no pull request of the revert")?;
+    let page = publish::revert_words(ctx, facts, head, &why_of(facts))?;
+    publish::set_page(ctx, claim, facts, number, &page, &format!("revert-{}", head.short())).await
 }
 
 pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &MergeProof) -> Result<()> {
@@ -233,20 +256,14 @@ pub(super) async fn merge(ctx: &Ctx, claim: &Claim, facts: &Facts, proof: &Merge
         Ok(MergeOutcome::AlreadyMerged) => Acted::Unknown("it is merged already".to_owned()),
         Ok(MergeOutcome::Unknown(why)) => Acted::Unknown(why),
         Ok(MergeOutcome::HeadMoved | MergeOutcome::BaseMoved) => Acted::Refused("the branch moved".to_owned()),
-        Ok(MergeOutcome::Blocked(why) | MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => {
-            Acted::Refused(why)
-        }
+        Ok(MergeOutcome::Blocked(why)) => Acted::Refused(why),
+        Ok(MergeOutcome::Config(why) | MergeOutcome::Forbidden(why)) => Acted::Denied(why),
         Err(error) => landing::acted(&error),
     };
-    match effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await? {
-        Effect::Done(_) => {
-            ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
-            Ok(())
-        }
-        Effect::Refused(why) | Effect::Open(why) => {
-            Err(Unsettled(format!("merge the revert {}: {why}", proof.pull())).into())
-        }
-    }
+    let ended = effect(ctx, claim, EffectKind::MergeRevert, &key, proof, find, act).await?;
+    ended.done(&format!("merge the revert {}", proof.pull()))?;
+    ctx.say(Some(facts.id()), "revert", ["our merge is taken back".to_owned()]);
+    Ok(())
 }
 
 /// The repo works on drafts until a person says otherwise.

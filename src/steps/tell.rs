@@ -1,22 +1,20 @@
 //! One message per cause and status. The Message-ID comes from the effect's key, so that a mail which is sent twice
 //! after a lost answer is one mail to the reader.
 
-use anyhow::{Result, bail};
-use serde_json::{Value, json};
+use anyhow::Result;
+use sha2::{Digest, Sha256};
 
 use super::{
     Ctx,
     attempt::signature_row,
-    effect::{Acted, Effect, EffectKind, Unsettled, effect},
+    outbox::{self, Letter},
 };
 use crate::{
-    adapters::mail::{self, Mail, MailOutcome, Mailer},
-    config::MailBackend,
     decide::facts::{Facts, Seen, Status, keys},
     model::{IncidentId, Signature},
     render::mail::{Guess, MailWords, PullLine, mail as render_mail},
     store::Claim,
-    text::{Untrusted, signature},
+    text::{Untrusted, hex},
 };
 
 pub(super) async fn tell(
@@ -28,79 +26,41 @@ pub(super) async fn tell(
     why: &str,
 ) -> Result<()> {
     let words = words(ctx, facts, status, why)?;
-    let key = keys::mail(facts.id(), status);
-    let sent = send(ctx, claim, &key, &words).await?;
+    let letter = Letter::new(ctx, &render_mail(&words));
+    let sent = outbox::post(ctx, claim, &keys::mail(facts.id(), status), &letter).await?;
     // The exit code says it also where no mail is configured.
     super::report::told(&mut ctx.report(), facts.id(), status);
-    if sent {
-        let (subject, _) = render_mail(&words);
-        ctx.say(Some(facts.id()), "mail", [format!("mail     1 sent: \"{subject}\"")]);
-    }
+    said(ctx, Some(facts.id()), sent, &letter);
     Ok(())
 }
 
 /// A message that belongs to no incident: its key is a signature of what it is about. True when it is told, now or
 /// before.
 pub(super) async fn tell_about(ctx: &Ctx, about: &str, words: &MailWords) -> Result<bool> {
-    let id = IncidentId::new(&about_signature(about), 1);
+    let id = about_id(about);
     let key = keys::mail(&id, words.status);
-    if ctx.store().effect(&key)?.is_some_and(|row| row.is_done()) {
+    if ctx.store().effect(&key)?.is_some_and(|row| row.is_posted()) {
         return Ok(true);
     }
     let claim = ctx.store().claim(&id)?;
     let Some(claim) = claim else {
         return Ok(false);
     };
-    if send(ctx, &claim, &key, words).await? {
-        let (subject, _) = render_mail(words);
-        ctx.say(None, "mail", [format!("mail     1 sent: \"{subject}\"")]);
-    }
+    let letter = Letter::new(ctx, &render_mail(words));
+    let sent = outbox::post(ctx, &claim, &key, &letter).await?;
+    said(ctx, None, sent, &letter);
     Ok(true)
 }
 
-pub(super) fn about_signature(about: &str) -> Signature {
-    signature(about).signature
+fn said(ctx: &Ctx, incident: Option<&IncidentId>, sent: bool, letter: &Letter) {
+    let word = if sent { "1 sent" } else { "1 waits" };
+    ctx.say(incident, "mail", [format!("mail     {word}: \"{}\"", letter.subject)]);
 }
 
-/// True when the mail went out in this call.
-async fn send(ctx: &Ctx, claim: &Claim, key: &str, words: &MailWords) -> Result<bool> {
-    let notify = &ctx.config.notify;
-    let (subject, body) = render_mail(words);
-    let message_id = mail::message_id(key);
-    let letter = Mail {
-        message_id: message_id.clone(),
-        in_reply_to: None,
-        from: notify.from.clone(),
-        to: notify.to.clone(),
-        subject: ctx.redactor.redact(&subject),
-        body: ctx.redactor.redact(&body),
-        date: ctx.now(),
-    };
-    let mailer = Mailer::new(notify.mail.clone(), ctx.redactor.clone());
-    let off = matches!(notify.mail, MailBackend::Off);
-    let sent = json!({ "message_id": message_id, "off": off });
-    // A mail cannot be asked for: an unknown outcome is sent once more with the same id.
-    let find = async || -> Result<Option<Value>> { Ok(None) };
-    let act = async || match mailer.send(&letter).await {
-        MailOutcome::Sent | MailOutcome::Off => Acted::Done(sent.clone()),
-        MailOutcome::Refused(why) => Acted::Refused(why),
-        MailOutcome::Unknown(why) => Acted::Unknown(why),
-    };
-    match effect(
-        ctx,
-        claim,
-        EffectKind::Mail,
-        key,
-        &json!({ "subject": letter.subject }),
-        find,
-        act,
-    )
-    .await?
-    {
-        Effect::Done(_) => Ok(!off),
-        Effect::Open(why) => Err(Unsettled(format!("send the mail {message_id}: {why}")).into()),
-        Effect::Refused(why) => bail!("send the mail {message_id}: {why}; the next tick tries again"),
-    }
+/// The id under which such a message is claimed: a hash, so that other words are another message.
+pub(super) fn about_id(about: &str) -> IncidentId {
+    let digest = hex(&Sha256::digest(about)[..8]);
+    IncidentId::new(&Signature::parse(&digest).expect("sixteen hexadecimal digits"), 1)
 }
 
 fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWords> {

@@ -13,15 +13,19 @@ use super::{
 use crate::{
     adapters::agents::{AgentOutcome, Role},
     config::Repo,
-    decide::{facts::Facts, verdict},
-    model::{Mode, Signature, incident::Incident, incident::Triage},
+    decide::{budget, facts::Facts, verdict},
+    model::{Mode, Signature, Slot, incident::Incident, incident::Triage},
     render::prompt::{TriageContext, TriageGroup},
     store::{SignatureRow, TriageLock, locks::Tried},
-    text::Untrusted,
+    text::{Redactor, Untrusted},
 };
 
-/// Causes put before triage in one call.
-const GROUPS: usize = 8;
+/// Causes put before triage in one call: all that one look may open.
+const GROUPS: usize = super::look::OPENED;
+/// Text of all causes of one call, and of one of them; what they say first says most. With the frame around it a call
+/// stays below 24 KB however much stood in the logs.
+const TEXT: usize = 10 * 1024;
+const LONGEST: usize = 5 * 1024;
 
 /// Triages every open incident that is due and has no verdict yet.
 pub async fn triage(ctx: &Ctx) -> Result<()> {
@@ -49,8 +53,10 @@ pub async fn triage(ctx: &Ctx) -> Result<()> {
             if batch[0].1.paused.is_some() {
                 continue;
             }
-            if batch[0].1.spent_usd.day_runs >= policy.agent_runs_per_day {
-                tracing::warn!(repo = %repo.slot, "no triage: the agent runs of today are used up");
+            // Read afresh: the call before this one was a run too.
+            let spent = ctx.store().spent(&batch[0].0.id, ctx.now())?;
+            if let Some(why) = budget::used_up(gather::spend(spent), &policy) {
+                tracing::warn!(repo = %repo.slot, "no triage: {why}");
                 continue;
             }
             ask_about(ctx, repo, batch).await?;
@@ -64,7 +70,8 @@ fn untriaged(ctx: &Ctx) -> Result<Vec<(Incident, Facts)>> {
     let mut todo = Vec::new();
     for incident in due {
         let facts = gather::facts(ctx, &incident)?;
-        if facts.triage.is_none() && facts.triage_failures < 3 {
+        let later = facts.triage_unavailable.again_at().is_some_and(|at| at > ctx.now());
+        if facts.triage.is_none() && facts.triage_failures < 3 && !later && !facts.triage_unavailable.is_final() {
             todo.push((incident, facts));
         }
     }
@@ -78,6 +85,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         let row = ctx.store().signature(&sig)?;
         rows.push(row.with_context(|| format!("signature {sig} is gone from the store"))?);
     }
+    shorten(&mut rows);
     // Its claim carries the run while the agent runs, so that whoever comes after a kill can end it.
     let Some(claim) = ctx.store().claim(&batch[0].0.id)? else {
         return Ok(());
@@ -86,14 +94,10 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
     let commits = commits(ctx, repo).await;
     let context = TriageContext {
         repo: repo.slot.clone(),
-        groups: rows.iter().map(|row| group(ctx, row)).collect(),
+        groups: rows.iter().map(|row| group(&ctx.redactor, row)).collect(),
         commits,
     };
     let prompt = prompts(ctx)?.triage(&context, &nonce()?)?;
-    let groups: Vec<_> = rows
-        .iter()
-        .map(|row| json!({ "signature": row.sig, "repo": row.repo, "title": row.title, "count": row.count, "samples": row.samples }))
-        .collect();
     let dir = ctx.config.home.state.join("triage");
     super::private_dir(&dir)?;
     let answer = ask(
@@ -103,8 +107,9 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
             incident: &batch[0].0.id,
             claim: Some(&claim),
             prompt,
-            input: json!({ "repo": repo.slot, "groups": groups }),
+            input: input(&repo.slot, &rows),
             cwd: &dir,
+            read: Vec::new(),
             commands: &[],
             name: format!("triage.{}.{}", repo.slot, ctx.tick),
             deadline: ctx.config.limits.attempt_wall.min(std::time::Duration::from_mins(10)),
@@ -114,14 +119,21 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
     drop(claim);
     let asked: Vec<Signature> = rows.iter().map(|row| row.sig.clone()).collect();
     let verdicts = match answer.outcome {
-        AgentOutcome::Reply(reply) => verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| e.to_string()),
-        AgentOutcome::Infrastructure(why) | AgentOutcome::Failed(why) => Err(why),
-        AgentOutcome::Interrupted => Err("it was stopped".to_owned()),
+        AgentOutcome::Reply(reply) => {
+            verdict::parse_triage(&reply, &asked, &repo.slot).map_err(|e| ("failed", e.to_string()))
+        }
+        AgentOutcome::Failed(why) => Err(("failed", why)),
+        AgentOutcome::Infrastructure(why) => Err((kind::UNAVAILABLE, why)),
+        // A stop sign ended it, which says nothing about the causes.
+        AgentOutcome::Interrupted => return Ok(()),
     };
     store(ctx, batch, &verdicts)
 }
 
-fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>, String>) -> Result<()> {
+/// The verdict of the evidence row that says so, and why there is none.
+type NoVerdict = (&'static str, String);
+
+fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>, NoVerdict>) -> Result<()> {
     for (incident, _) in batch {
         let Some(claim) = ctx.store().claim(&incident.id)? else {
             continue;
@@ -151,9 +163,9 @@ fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>,
                 "left out",
                 &"it was left out of the reply",
             )?,
-            Err(why) => {
+            Err((word, why)) => {
                 ctx.say(Some(&incident.id), "triage", [format!("triage   no verdict: {why}")]);
-                evidence::row(ctx, None, kind::TRIAGE_FAILED, "failed", why)?
+                evidence::row(ctx, None, kind::TRIAGE_FAILED, word, why)?
             }
         };
         ctx.store().add_evidence(&claim, &row)?;
@@ -166,8 +178,36 @@ fn first_line(text: &str) -> String {
     line.chars().take(100).collect()
 }
 
-fn group(ctx: &Ctx, row: &SignatureRow) -> TriageGroup {
-    let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
+/// What an agent that reads no prompt gets.
+fn input(slot: &Slot, rows: &[SignatureRow]) -> serde_json::Value {
+    let groups = rows.iter().map(|row| {
+        json!({ "signature": row.sig, "repo": row.repo, "title": row.title, "count": row.count, "samples": row.samples })
+    });
+    json!({ "repo": slot, "groups": groups.collect::<Vec<_>>() })
+}
+
+/// Cuts the texts of causes so that together they fit one call: half of a cause's share for its first sample, a
+/// quarter for its second, a quarter for the template.
+fn shorten(rows: &mut [SignatureRow]) {
+    let share = (TEXT / rows.len().max(1)).min(LONGEST);
+    for row in rows {
+        row.samples.truncate(2);
+        for (sample, most) in row.samples.iter_mut().zip([share / 2, share / 4]) {
+            cut(sample, most);
+        }
+        cut(&mut row.template, share / 4);
+    }
+}
+
+fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+}
+
+fn group(redactor: &Redactor, row: &SignatureRow) -> TriageGroup {
+    let untrusted = |text: &str| Untrusted::new(text, redactor);
     TriageGroup {
         signature: row.sig.clone(),
         kind: row.kind,
@@ -208,4 +248,102 @@ async fn commits(ctx: &Ctx, repo: &Repo) -> Vec<Untrusted> {
         tracing::warn!(repo = %repo.slot, "the latest commits could not be read: {error:#}");
         Vec::new()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Utc};
+
+    use super::*;
+    use crate::{
+        model::signal::SignalKind,
+        render::prompt::PromptSet,
+        text::{
+            fence::Nonce,
+            logs::{Cause, Patterns, Reading},
+        },
+    };
+
+    /// A word for a number, since numbers do not tell causes apart.
+    fn word(n: usize) -> String {
+        let letter = |n: usize| char::from(b'a' + u8::try_from(n % 26).unwrap());
+        ["part", &String::from_iter([letter(n), letter(n / 26)])].concat()
+    }
+
+    fn row(slot: &Slot, cause: Cause) -> SignatureRow {
+        SignatureRow {
+            sig: cause.signature,
+            text_sig: None,
+            repo: slot.clone(),
+            target: slot.to_string(),
+            source: "logs".to_owned(),
+            template: cause.template,
+            label: cause.label.to_owned(),
+            kind: SignalKind::Log,
+            severity: cause.severity,
+            title: cause.title,
+            culprit: cause.culprit,
+            samples: cause.samples,
+            first_seen: cause.first_seen,
+            last_seen: cause.last_seen,
+            count: cause.count,
+            releases: Vec::new(),
+            inventory: false,
+            bad_ticks: 1,
+            ignored_until: None,
+            ignored_why: None,
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_error_lines_fit_one_small_call() {
+        let now: DateTime<Utc> = "2026-11-29T04:00:00Z".parse().unwrap();
+        let redactor = Redactor::default();
+        let mut reading = Reading::new(&Patterns::shipped(None), &redactor, now);
+        let mut raw = 0;
+        for n in 0..100_000 {
+            let line = format!(
+                "2026-11-29T03:{:02}:{:02}Z ERROR {} of order {} went wrong, and nobody was there to see to it\n",
+                n / 60 % 60,
+                n % 60,
+                word(n % 500),
+                n % 1500
+            );
+            raw += line.len();
+            reading.push(line.as_bytes());
+        }
+        let found = reading.finish();
+        assert_eq!((found.events, found.overflow.events), (100_000, 0));
+        assert!(raw > 8 << 20);
+        let slot = Slot::parse("web").unwrap();
+        let mut rows: Vec<SignatureRow> = found.causes.into_iter().map(|cause| row(&slot, cause)).collect();
+        assert!(rows.len() >= 500, "{} causes", rows.len());
+        rows.truncate(GROUPS);
+        for row in &mut rows {
+            row.samples.push("x y ".repeat(4000));
+        }
+        shorten(&mut rows);
+        let context = TriageContext {
+            repo: slot.clone(),
+            groups: rows.iter().map(|row| group(&redactor, row)).collect(),
+            commits: vec![Untrusted::new(&"c".repeat(100), &redactor); 10],
+        };
+        let prompt = PromptSet::shipped()
+            .unwrap()
+            .triage(&context, &Nonce::new(&[7; 16]))
+            .unwrap();
+        for (what, size) in [
+            ("prompt", prompt.len()),
+            ("input", input(&slot, &rows).to_string().len()),
+        ] {
+            assert!(size <= 24 * 1024, "the {what} has {size} bytes");
+        }
+    }
+
+    #[test]
+    fn one_cause_alone_is_shown_at_length() {
+        let mut text = "x".repeat(10_000);
+        cut(&mut text, LONGEST / 2);
+        assert_eq!(text.chars().count(), LONGEST / 2 + 1);
+    }
 }

@@ -1,10 +1,13 @@
 //! What `status`, `incidents` and `show` put before a person, gathered from the store. Reads nothing outside.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Ctx, gather};
+use super::{Ctx, gather, outbox};
 use crate::{
+    config::MailBackend,
     decide::{
         facts::{Facts, Policy},
         why::{self, Who},
@@ -14,6 +17,7 @@ use crate::{
         incident::{Incident, IncidentOutcome},
     },
     render::{
+        self,
         incidents::{IncidentLine, ShowView, Unmet},
         status::{Mover, OpenLine, RepoLine, RepoState, StatusView},
     },
@@ -79,7 +83,7 @@ fn state(sources: &[&SourceRow], open: bool) -> RepoState {
     }
 }
 
-/// Frozen merges, and effects whose outcome is not known.
+/// Frozen merges, messages that wait, and effects whose outcome is not known.
 fn notes(ctx: &Ctx) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     if let Some(why) = ctx.store().flag("freeze")? {
@@ -92,7 +96,25 @@ fn notes(ctx: &Ctx) -> Result<Vec<String>> {
             effect.intended_at.format("%H:%M UTC")
         ));
     }
+    notes.extend(unsent(ctx)?);
     Ok(notes)
+}
+
+/// Messages that nobody got yet, one sentence a reason.
+fn unsent(ctx: &Ctx) -> Result<Vec<String>> {
+    let letters = ctx.store().letters()?;
+    if matches!(ctx.config.notify.mail, MailBackend::Off) {
+        return Ok(vec![render::status::no_channel(letters.len())]);
+    }
+    let mut by_reason: BTreeMap<&str, (DateTime<Utc>, usize)> = BTreeMap::new();
+    for (_, row) in &letters {
+        let entry = by_reason.entry(outbox::why_not(row)).or_insert((row.intended_at, 0));
+        *entry = (entry.0.min(row.intended_at), entry.1 + 1);
+    }
+    Ok(by_reason
+        .into_iter()
+        .map(|(why, (since, n))| render::status::not_sent(n, since, why, ctx.now()))
+        .collect())
 }
 
 /// How an incident stands, by the last decision about it.
@@ -197,10 +219,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         slot: incident.repo.to_string(),
         title: super::title_line(ctx, &row),
         template: untrusted(&row.template).line(600),
-        why_signature: vec![
-            format!("label {}, from {} of {}", row.label, row.source, row.target),
-            "volatile parts (times, ids, addresses, counts) are masked; what is left is the cause".to_owned(),
-        ],
+        why_signature: why_signature(ctx, &row)?,
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         count: row.count,
@@ -213,6 +232,20 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         unmet_heading,
         unmet,
     })
+}
+
+fn why_signature(ctx: &Ctx, row: &SignatureRow) -> Result<Vec<String>> {
+    let mut lines = vec![
+        format!("label {}, from {} of {}", row.label, row.source, row.target),
+        "volatile parts (times, ids, addresses, counts) are masked; what is left is the cause".to_owned(),
+    ];
+    let same = ctx.store().causes(row.text_signature())?;
+    let others = same.iter().filter(|other| other.sig != row.sig);
+    lines.extend(others.map(|other| {
+        let short = other.sig.short();
+        format!("{} has the same error, as a cause of its own: {short}", other.repo)
+    }));
+    Ok(lines)
 }
 
 /// Every recorded fact of the incident, in time order.

@@ -245,7 +245,7 @@ fn whole_lines(file: &mut std::fs::File) -> std::io::Result<(u64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::{at, store};
+    use crate::store::testing::{at, store};
 
     #[test]
     fn rows_chain_and_the_print_follows() {

@@ -21,7 +21,8 @@ pub struct EffectRow {
     pub kind: String,
     pub intended_at: DateTime<Utc>,
     pub done_at: Option<DateTime<Utc>>,
-    /// `done`, or `refused: why` when the outside said no for certain.
+    /// `done`, `refused: why` when the outside said no for certain; of a letter also `not sent: why` while it waits, and
+    /// `given up: why`.
     pub outcome: Option<String>,
     pub result: Option<Value>,
 }
@@ -30,7 +31,20 @@ impl EffectRow {
     pub fn is_done(&self) -> bool {
         self.outcome.as_deref() == Some("done")
     }
+
+    /// A letter that stands ready: it is sent, waits to be sent, or was given up. None of them is written again.
+    pub fn is_posted(&self) -> bool {
+        self.is_done() || self.outcome.as_deref().is_some_and(|o| o.starts_with(GIVEN_UP)) || self.waits()
+    }
+
+    /// A letter that is not sent yet.
+    pub fn waits(&self) -> bool {
+        self.done_at.is_none() && self.result.is_some()
+    }
 }
+
+const GIVEN_UP: &str = "given up: ";
+const NOT_SENT: &str = "not sent: ";
 
 /// What stood in the store when an effect was intended.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,10 +75,14 @@ impl Store {
 
     /// Effects whose outcome is unknown, over all incidents.
     pub fn open_effects(&self) -> Result<Vec<(IncidentId, EffectRow)>> {
+        self.effects_where("outcome IS NULL AND result IS NULL")
+    }
+
+    fn effects_where(&self, condition: &str) -> Result<Vec<(IncidentId, EffectRow)>> {
         self.read(|conn| {
-            let mut statement = conn.prepare(
-                "SELECT key, kind, intended_at, done_at, outcome, result, incident FROM effect WHERE outcome IS NULL",
-            )?;
+            let mut statement = conn.prepare_cached(&format!(
+                "SELECT key, kind, intended_at, done_at, outcome, result, incident FROM effect WHERE {condition}"
+            ))?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
             while let Some(row) = rows.next()? {
@@ -137,6 +155,54 @@ impl Store {
         })
     }
 
+    /// Puts a letter where every later tick finds it until it is sent. One that stands there already stays as it is.
+    pub fn post(&mut self, claim: &Claim, key: &str, letter: &Value, now: DateTime<Utc>) -> Result<()> {
+        if self.effect(key)?.is_some_and(|row| row.is_posted()) {
+            return Ok(());
+        }
+        self.write(|tx| {
+            check_fence(tx, claim)?;
+            put_letter(tx, key, claim.incident.as_str(), claim.fence, &time(now), letter)?;
+            let body = serde_json::json!({ "incident": claim.incident, "key": key, "kind": "mail", "letter": letter });
+            audit::record(tx, now, "intent", &body)
+        })
+    }
+
+    /// Letters that wait, oldest first.
+    pub fn letters(&self) -> Result<Vec<(IncidentId, EffectRow)>> {
+        self.effects_where("kind = 'mail' AND done_at IS NULL AND result IS NOT NULL ORDER BY intended_at, key")
+    }
+
+    /// A letter could not be sent: it waits on, as `letter` says it now.
+    pub fn letter_waits(
+        &mut self,
+        claim: &Claim,
+        key: &str,
+        why: &str,
+        letter: &Value,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        let outcome = format!("{NOT_SENT}{why}");
+        let known = self.effect(key)?;
+        if known.is_some_and(|row| row.outcome.as_ref() == Some(&outcome) && row.result.as_ref() == Some(letter)) {
+            return Ok(());
+        }
+        self.write(|tx| {
+            check_fence(tx, claim)?;
+            tx.execute(
+                "UPDATE effect SET outcome = ?2, result = ?3, fence = ?4 WHERE key = ?1 AND done_at IS NULL",
+                (key, &outcome, to_json("letter", letter)?, claim.fence),
+            )?;
+            let body = serde_json::json!({ "incident": claim.incident, "key": key, "outcome": outcome });
+            audit::record(tx, now, "letter", &body)
+        })
+    }
+
+    /// A letter is not tried any more.
+    pub fn letter_given_up(&mut self, claim: &Claim, key: &str, why: &str, now: DateTime<Utc>) -> Result<()> {
+        self.settle(claim, key, &format!("{GIVEN_UP}{why}"), &Value::Null, now)
+    }
+
     fn settle(&mut self, claim: &Claim, key: &str, outcome: &str, result: &Value, now: DateTime<Utc>) -> Result<()> {
         self.write(|tx| {
             check_fence(tx, claim)?;
@@ -149,6 +215,24 @@ impl Store {
             audit::record(tx, now, "effect", &body)
         })
     }
+}
+
+pub(super) fn put_letter(
+    tx: &Transaction<'_>,
+    key: &str,
+    incident: &str,
+    fence: i64,
+    at: &str,
+    letter: &Value,
+) -> Result<(), TxError> {
+    tx.execute(
+        "INSERT INTO effect (key, incident, fence, kind, args_digest, intended_at, result)
+         VALUES (?1, ?2, ?3, 'mail', '', ?4, ?5)
+         ON CONFLICT (key) DO UPDATE SET fence = excluded.fence, intended_at = excluded.intended_at, done_at = NULL,
+             outcome = NULL, result = excluded.result",
+        (key, incident, fence, at, to_json("letter", letter)?),
+    )?;
+    Ok(())
 }
 
 pub(super) fn forget_pull(tx: &Transaction<'_>, incident: &str, at: &str) -> Result<(), TxError> {

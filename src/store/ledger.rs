@@ -1,4 +1,4 @@
-//! What was seen: ticks, signatures, sightings, sources, flags, the conditional-request cache.
+//! What was seen: ticks, sources, flags, the conditional-request cache. Causes are in `causes.rs`.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,10 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Result, Store, TickLock, TxError, audit, from_json, incidents::NewIncident, parse_id, parse_opt_time, parse_time,
-    time, to_json,
+    Result, Sighting, SignatureRow, Store, TickLock, TxError, audit, causes::put_signature, incidents::NewIncident,
+    parse_id, parse_opt_time, parse_time, time,
 };
-use crate::model::{
-    IncidentId, Sha, Signature, Slot, TickId,
-    signal::{Culprit, Severity, SignalKind},
-};
+use crate::model::{IncidentId, Sha, Signature, Slot, TickId};
 
 /// One row of `tick`.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,44 +21,6 @@ pub struct TickRow {
     pub gate: Option<String>,
     pub exit: Option<u8>,
     pub models: u32,
-}
-
-/// What the ledger knows of a cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SignatureRow {
-    pub sig: Signature,
-    pub repo: Slot,
-    pub target: String,
-    /// Collector that reported it first.
-    pub source: String,
-    pub template: String,
-    pub label: String,
-    pub kind: SignalKind,
-    pub severity: Severity,
-    pub title: String,
-    pub culprit: Option<Culprit>,
-    /// Two or three redacted samples.
-    pub samples: Vec<String>,
-    pub first_seen: DateTime<Utc>,
-    pub last_seen: DateTime<Utc>,
-    pub count: u64,
-    pub releases: Vec<Sha>,
-    /// Stood there when its source was looked at for the first time.
-    pub inventory: bool,
-    /// Ticks in a row that saw it; what a symptom needs before it opens an incident.
-    pub bad_ticks: u32,
-    pub ignored_until: Option<DateTime<Utc>>,
-    pub ignored_why: Option<String>,
-}
-
-/// Events of one signature between two looks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sighting {
-    /// The first and the last event of the batch.
-    pub from: DateTime<Utc>,
-    pub at: DateTime<Utc>,
-    pub count: u64,
-    pub release: Option<Sha>,
 }
 
 /// What is known of one source: repo, target and collector.
@@ -182,83 +141,6 @@ impl Store {
         })
     }
 
-    pub fn signature(&self, sig: &Signature) -> Result<Option<SignatureRow>> {
-        self.read(|conn| {
-            conn.prepare_cached(&format!("SELECT {SIGNATURE_COLUMNS} FROM signature WHERE sig = ?1"))?
-                .query_row([sig.as_str()], |row| Ok(signature_row(row)))
-                .optional()?
-                .transpose()
-        })
-    }
-
-    /// Signatures whose text starts with a prefix: what a person types after `tick show`.
-    pub fn signatures_like(&self, prefix: &str, limit: u32) -> Result<Vec<SignatureRow>> {
-        self.read(|conn| {
-            let mut statement = conn.prepare(&format!(
-                "SELECT {SIGNATURE_COLUMNS} FROM signature WHERE sig >= ?1 AND sig < ?1 || 'g' ORDER BY last_seen DESC LIMIT ?2"
-            ))?;
-            let mut rows = statement.query((prefix, limit))?;
-            let mut out = Vec::new();
-            while let Some(row) = rows.next()? {
-                out.push(signature_row(row)?);
-            }
-            Ok(out)
-        })
-    }
-
-    /// All signatures, oldest first: the ledger as `tick ledger export` prints it.
-    pub fn all_signatures(&self) -> Result<Vec<SignatureRow>> {
-        self.read(|conn| {
-            let mut statement = conn.prepare(&format!(
-                "SELECT {SIGNATURE_COLUMNS} FROM signature ORDER BY first_seen, sig"
-            ))?;
-            let mut rows = statement.query([])?;
-            let mut out = Vec::new();
-            while let Some(row) = rows.next()? {
-                out.push(signature_row(row)?);
-            }
-            Ok(out)
-        })
-    }
-
-    pub fn sightings(&self, sig: &Signature, since: DateTime<Utc>) -> Result<Vec<Sighting>> {
-        self.read(|conn| {
-            let mut statement = conn.prepare_cached(
-                "SELECT at, count, release, since FROM sighting WHERE sig = ?1 AND at >= ?2 ORDER BY at",
-            )?;
-            let mut rows = statement.query((sig.as_str(), time(since)))?;
-            let mut out = Vec::new();
-            while let Some(row) = rows.next()? {
-                out.push(Sighting {
-                    at: parse_time(&row.get::<_, String>(0)?)?,
-                    count: row.get::<_, i64>(1)?.unsigned_abs(),
-                    release: row.get::<_, Option<String>>(2)?.map(|sha| parse_id(&sha)).transpose()?,
-                    from: parse_time(&row.get::<_, String>(3)?)?,
-                });
-            }
-            Ok(out)
-        })
-    }
-
-    /// A person's word on a cause; `until` in the past ends it.
-    pub fn ignore(
-        &mut self,
-        sig: &Signature,
-        until: DateTime<Utc>,
-        why: &str,
-        by: &str,
-        now: DateTime<Utc>,
-    ) -> Result<()> {
-        self.write(|tx| {
-            tx.execute(
-                "UPDATE signature SET ignored_until = ?2, ignored_why = ?3 WHERE sig = ?1",
-                (sig.as_str(), time(until), why),
-            )?;
-            let body = serde_json::json!({ "signature": sig, "until": time(until), "why": why, "by": by });
-            audit::record(tx, now, "ignore", &body)
-        })
-    }
-
     pub fn flag(&self, name: &str) -> Result<Option<String>> {
         self.read(|conn| {
             Ok(conn
@@ -355,106 +237,6 @@ fn put_http_cache(tx: &Transaction<'_>, key: &str, reply: &CachedReply) -> Resul
     )?
     .execute((key, &reply.etag, &reply.link, &reply.body))?;
     Ok(())
-}
-
-/// The row, the sighting, and an audit row when the signature is new.
-fn put_signature(
-    tx: &Transaction<'_>,
-    tick: &TickId,
-    now: DateTime<Utc>,
-    row: &SignatureRow,
-    seen: &Sighting,
-) -> Result<(), TxError> {
-    let fresh = upsert_signature(tx, row)?;
-    tx.prepare_cached(
-        "INSERT INTO sighting (sig, tick, at, since, count, release) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-         ON CONFLICT (sig, at, tick) DO UPDATE SET count = count + excluded.count",
-    )?
-    .execute((
-        row.sig.as_str(),
-        tick.as_str(),
-        time(seen.at),
-        time(seen.from),
-        i64::try_from(seen.count).unwrap_or(i64::MAX),
-        seen.release.as_ref().map(Sha::as_str),
-    ))?;
-    if fresh {
-        audit::record(tx, now, "signature", row)?;
-    }
-    Ok(())
-}
-
-const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
-     severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source";
-
-/// Version of the signature function whose results the ledger holds.
-const SIGNATURE_VERSION: i64 = 1;
-
-pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
-    let fresh = tx
-        .prepare_cached("SELECT 1 FROM signature WHERE sig = ?1")?
-        .query_row([row.sig.as_str()], |_| Ok(()))
-        .optional()?
-        .is_none();
-    let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
-    tx.prepare_cached(
-        "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
-             kind, severity, title, culprit, samples, inventory, bad_ticks, source)
-         VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
-             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source)
-         ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
-             releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
-             inventory = excluded.inventory, bad_ticks = excluded.bad_ticks",
-    )?
-    .execute(rusqlite::named_params! {
-        ":sig": row.sig.as_str(),
-        ":version": SIGNATURE_VERSION,
-        ":template": row.template,
-        ":label": row.label,
-        ":repo": row.repo.as_str(),
-        ":first_seen": time(row.first_seen),
-        ":last_seen": time(row.last_seen),
-        ":count": i64::try_from(row.count).unwrap_or(i64::MAX),
-        ":releases": to_json("releases", &row.releases)?,
-        ":target": row.target,
-        ":kind": to_json("kind", &row.kind)?,
-        ":severity": to_json("severity", &row.severity)?,
-        ":title": row.title,
-        ":culprit": culprit,
-        ":samples": to_json("samples", &row.samples)?,
-        ":inventory": row.inventory,
-        ":bad_ticks": row.bad_ticks,
-        ":source": row.source,
-    })?;
-    Ok(fresh)
-}
-
-fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
-    let text = |index: usize| row.get::<_, String>(index);
-    Ok(SignatureRow {
-        sig: parse_id(&text(0)?)?,
-        template: text(1)?,
-        label: text(2)?,
-        repo: parse_id(&text(3)?)?,
-        first_seen: parse_time(&text(4)?)?,
-        last_seen: parse_time(&text(5)?)?,
-        count: row.get::<_, i64>(6)?.unsigned_abs(),
-        releases: from_json("releases", &text(7)?)?,
-        target: text(8)?,
-        kind: from_json("kind", &text(9)?)?,
-        severity: from_json("severity", &text(10)?)?,
-        title: text(11)?,
-        culprit: row
-            .get::<_, Option<String>>(12)?
-            .map(|json| from_json("culprit", &json))
-            .transpose()?,
-        samples: from_json("samples", &text(13)?)?,
-        inventory: row.get(14)?,
-        bad_ticks: row.get(15)?,
-        ignored_until: parse_opt_time(row.get(16)?)?,
-        ignored_why: row.get(17)?,
-        source: row.get(18)?,
-    })
 }
 
 fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {

@@ -2,10 +2,13 @@
 //! Writes are durable when a function returns, and each names the lock or claim that allows it.
 
 mod audit;
+mod causes;
 mod effects;
+mod evidence;
 mod incidents;
 mod ledger;
 pub mod locks;
+mod record;
 mod restore;
 mod schema;
 pub mod snapshots;
@@ -17,10 +20,13 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use audit::{AuditRow, Verified};
+pub use causes::{Sighting, SignatureRow};
 pub use effects::{EffectRow, Intent};
-pub use incidents::{DecisionRow, EvidenceRow, NewIncident};
-pub use ledger::{CachedReply, Sighting, SignatureRow, SourceRow, TickEnd, TickRow};
+pub use evidence::{DecisionRow, EvidenceRow};
+pub use incidents::NewIncident;
+pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
+pub use record::Ended;
 pub use restore::Restored;
 pub use spend::Spent;
 
@@ -298,5 +304,7 @@ fn parse_id<T: std::str::FromStr<Err = crate::model::ids::InvalidId>>(text: &str
         .map_err(|error: crate::model::ids::InvalidId| row_error("id", &error.to_string()))
 }
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

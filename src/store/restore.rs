@@ -7,8 +7,8 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::{
-    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, effects, from_json,
-    incidents, ledger, parse_time, to_json,
+    AuditRow, NewIncident, Result, SignatureRow, Store, StoreError, TxError, Verified, audit, causes, effects,
+    evidence, from_json, incidents, parse_time, to_json,
 };
 use crate::model::incident::Attempt;
 
@@ -85,7 +85,7 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
     match row.kind.as_str() {
         "signature" => {
             let signature: SignatureRow = from_json("signature", &body.to_string())?;
-            ledger::upsert_signature(tx, &signature)?;
+            causes::upsert_signature(tx, &signature)?;
             restored.signatures += 1;
         }
         "incident-opened" => {
@@ -116,23 +116,9 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
                 "evidence",
                 &body.get("evidence").cloned().unwrap_or_default().to_string(),
             )?;
-            incidents::insert_evidence(tx, text(body, "incident"), &evidence)?;
+            evidence::insert_evidence(tx, text(body, "incident"), &evidence)?;
         }
-        "intent" => {
-            tx.execute(
-                "INSERT INTO effect (key, incident, fence, kind, args_digest, intended_at) VALUES (?1, ?2, 0, ?3, '', ?4)
-                 ON CONFLICT (key) DO UPDATE SET intended_at = excluded.intended_at, outcome = NULL, done_at = NULL",
-                (text(body, "key"), text(body, "incident"), text(body, "kind"), &row.at),
-            )?;
-        }
-        "effect" => {
-            let result = body.get("result").cloned().unwrap_or_default();
-            tx.execute(
-                "UPDATE effect SET done_at = ?2, outcome = ?3, result = ?4 WHERE key = ?1",
-                (text(body, "key"), &row.at, text(body, "outcome"), result.to_string()),
-            )?;
-            restored.effects += 1;
-        }
+        "intent" | "letter" | "effect" => effect(tx, row, restored)?,
         "pull-forgotten" => effects::forget_pull(tx, text(body, "incident"), &row.at)?,
         "flag" => {
             let name = text(body, "name");
@@ -180,6 +166,35 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
         }
         // A kind of a newer tick: its row is kept in the log, and says nothing to this one.
         _ => {}
+    }
+    Ok(())
+}
+
+/// A letter is worded in its intent; what became of it is written after.
+fn effect(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<(), TxError> {
+    let body = &row.body;
+    let (key, incident) = (text(body, "key"), text(body, "incident"));
+    match (row.kind.as_str(), body.get("letter")) {
+        ("intent", Some(letter)) => effects::put_letter(tx, key, incident, 0, &row.at, letter)?,
+        ("intent", None) => {
+            tx.execute(
+                "INSERT INTO effect (key, incident, fence, kind, args_digest, intended_at) VALUES (?1, ?2, 0, ?3, '', ?4)
+                 ON CONFLICT (key) DO UPDATE SET intended_at = excluded.intended_at, outcome = NULL, done_at = NULL",
+                (key, incident, text(body, "kind"), &row.at),
+            )?;
+        }
+        ("letter", _) => {
+            let outcome = text(body, "outcome");
+            tx.execute("UPDATE effect SET outcome = ?2 WHERE key = ?1", (key, outcome))?;
+        }
+        _ => {
+            let result = body.get("result").cloned().unwrap_or_default();
+            tx.execute(
+                "UPDATE effect SET done_at = ?2, outcome = ?3, result = ?4 WHERE key = ?1",
+                (key, &row.at, text(body, "outcome"), result.to_string()),
+            )?;
+            restored.effects += 1;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 3;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 1] = [V1];
+const STEPS: [&str; 3] = [V1, V2, V3];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -94,4 +94,16 @@ CREATE TABLE flag (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT R
 CREATE TABLE http_cache (
   key TEXT PRIMARY KEY, etag TEXT NOT NULL, link TEXT, body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Letters that wait are looked for in every tick.
+const V2: &str = "
+CREATE INDEX effect_unsent ON effect (intended_at) WHERE kind = 'mail' AND done_at IS NULL;
+";
+
+/// One text may be a cause in several repos. The key of the first is the text's own signature, `sig` of the others is made of
+/// text and repo; `text_sig` says then what the text's is. No key changes, and a ledger of a million causes is not rewritten.
+const V3: &str = "
+ALTER TABLE signature ADD COLUMN text_sig TEXT;
+CREATE INDEX signature_text ON signature (text_sig, repo) WHERE text_sig IS NOT NULL;
 ";

@@ -1,98 +1,10 @@
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, TimeDelta, Utc};
-
-use super::{locks::Tried, *};
-use crate::model::{
-    IncidentId, Signature, Slot,
-    incident::IncidentOutcome,
-    signal::{Severity, SignalKind},
+use super::{
+    testing::{at, lock, open_one, store},
+    *,
 };
-
-pub(super) fn at(minutes: i64) -> DateTime<Utc> {
-    DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z")
-        .unwrap()
-        .with_timezone(&Utc)
-        + TimeDelta::minutes(minutes)
-}
-
-pub(super) fn store() -> (tempfile::TempDir, Store) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
-    (dir, store)
-}
-
-fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
-    SignatureRow {
-        sig: sig.clone(),
-        repo: Slot::parse("api").unwrap(),
-        target: "api".to_owned(),
-        source: "exceptions".to_owned(),
-        template: "ZeroDivisionError".to_owned(),
-        label: "bug".to_owned(),
-        kind: SignalKind::Exception,
-        severity: Severity::Error,
-        title: "ZeroDivisionError".to_owned(),
-        culprit: None,
-        samples: vec![],
-        first_seen: at(0),
-        last_seen: at(1),
-        count,
-        releases: vec![],
-        inventory: false,
-        bad_ticks: 1,
-        ignored_until: None,
-        ignored_why: None,
-    }
-}
-
-fn lock(store: &Store) -> TickLock {
-    match TickLock::try_take(store.dir(), "test").unwrap() {
-        Tried::Held(lock) => lock,
-        Tried::Busy(by) => panic!("held by {by}"),
-    }
-}
-
-fn open_one(store: &mut Store) -> IncidentId {
-    let sig = Signature::parse("7f3a91c07f3a91c0").unwrap();
-    let id = IncidentId::new(&sig, 1);
-    let lock = lock(store);
-    let tick = store.next_tick(at(0)).unwrap();
-    store
-        .end_tick(
-            &lock,
-            &TickEnd {
-                id: &tick,
-                started_at: at(0),
-                ended_at: at(0),
-                deep: false,
-                gate: "wake",
-                snapshot_digest: "",
-                config_digest: "",
-                sources: &[],
-                seen: &[(
-                    signature_row(&sig, 14),
-                    Sighting {
-                        from: at(0),
-                        at: at(1),
-                        count: 14,
-                        release: None,
-                    },
-                )],
-                opened: &[NewIncident {
-                    id: id.clone(),
-                    repo: Slot::parse("api").unwrap(),
-                    signature: sig,
-                    why: "new".to_owned(),
-                }],
-                joined: &[],
-                owed: &[],
-                http_cache: &BTreeMap::new(),
-            },
-        )
-        .unwrap();
-    id
-}
+use crate::model::incident::IncidentOutcome;
 
 #[test]
 fn a_tick_is_one_transaction_that_reads_back() {
@@ -146,6 +58,30 @@ fn an_effect_is_intended_once_and_remembered() {
 }
 
 #[test]
+fn a_letter_waits_as_it_was_first_worded_until_it_is_sent_or_given_up() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    for (key, n) in [("mail:x:needs-you", 1), ("mail:x:needs-you", 2), ("mail:x:merged", 3)] {
+        let letter = serde_json::json!({ "n": n });
+        store.post(&claim, key, &letter, at(n)).unwrap();
+    }
+    let first = |store: &Store| store.letters().unwrap().remove(0).1;
+    assert_eq!(first(&store).result.unwrap()["n"], 1);
+    assert!(store.open_effects().unwrap().is_empty());
+    let done = serde_json::json!({ "message_id": "x" });
+    store.effect_done(&claim, "mail:x:needs-you", &done, at(4)).unwrap();
+    assert_eq!(first(&store).key, "mail:x:merged");
+    store
+        .letter_given_up(&claim, "mail:x:merged", "too old", at(5))
+        .unwrap();
+    assert!(store.letters().unwrap().is_empty());
+    let again = serde_json::json!({ "n": 4 });
+    store.post(&claim, "mail:x:merged", &again, at(6)).unwrap();
+    assert!(store.letters().unwrap().is_empty(), "told once, or not at all");
+}
+
+#[test]
 fn a_newer_or_damaged_or_lost_ledger_is_refused_and_left_alone() {
     let (dir, store) = store();
     store.conn.pragma_update(None, "user_version", 99).unwrap();
@@ -190,6 +126,11 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
     store
         .effect_done(&claim, "push:x/1", &serde_json::json!({ "head": "x" }), at(2))
         .unwrap();
+    let letter = serde_json::json!({ "subject": "s", "body": "b" });
+    store.post(&claim, "mail:x:needs-you", &letter, at(2)).unwrap();
+    store
+        .letter_waits(&claim, "mail:x:needs-you", "no server", &letter, at(2))
+        .unwrap();
     store.set_flag("pause", Some("why"), "me", at(2)).unwrap();
     store.print_audit().unwrap();
     drop((claim, store));
@@ -205,6 +146,10 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
     let store = Store::open(dir.path()).unwrap();
     assert_eq!(store.incident(&id).unwrap().unwrap().opened_at, at(0));
     assert!(store.effect("push:x/1").unwrap().unwrap().is_done());
+    let letters = store.letters().unwrap();
+    assert_eq!(letters.len(), 1, "a message that waited waits on");
+    assert_eq!(letters[0].1.outcome.as_deref(), Some("not sent: no server"));
+    assert_eq!(letters[0].1.result.as_ref(), Some(&letter));
     assert_eq!(store.flag("pause").unwrap().as_deref(), Some("why"));
     assert!(matches!(store.verify_audit().unwrap(), Verified::Intact { .. }));
     drop(store);

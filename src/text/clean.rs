@@ -1,13 +1,26 @@
 //! One cleaner for all text from outside: terminal escapes go, every other control or invisible character becomes
 //! a visible escape. Linear and idempotent; it must not drop text that a person needs to see.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// Text without terminal escapes; every other control or invisible character is made visible (`\u{202e}`).
 /// Newline and tab stay, `\r\n` becomes `\n`.
 pub fn clean(text: &str) -> String {
+    cleaned(text).into_owned()
+}
+
+/// The same without a copy where nothing has to be done, which is the rule.
+pub fn cleaned(text: &str) -> Cow<'_, str> {
+    // In pieces, since within a piece nothing stops a wide comparison.
+    if text
+        .as_bytes()
+        .chunks(64)
+        .all(|piece| piece.iter().fold(true, |plain, b| plain & is_plain(*b)))
+    {
+        return Cow::Borrowed(text);
+    }
     let Some(first) = text.find(needs_work) else {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     };
     let mut out = String::with_capacity(text.len() + 16);
     out.push_str(&text[..first]);
@@ -24,7 +37,11 @@ pub fn clean(text: &str) -> String {
             cursor.at += c.len_utf8();
         }
     }
-    out
+    Cow::Owned(out)
+}
+
+fn is_plain(b: u8) -> bool {
+    matches!(b, b' '..=b'~' | b'\n' | b'\t')
 }
 
 fn needs_work(c: char) -> bool {

@@ -9,10 +9,13 @@ pub mod fence;
 pub mod inert;
 pub mod jq;
 pub mod json;
+pub mod logs;
 pub mod redact;
 pub mod signature;
 pub mod strict_json;
 pub mod untrusted;
+#[cfg(test)]
+mod variants_tests;
 
 pub use clean::clean;
 pub use redact::Redactor;

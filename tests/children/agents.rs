@@ -62,6 +62,7 @@ impl Room {
             commands: &commands,
             toolchain_env: &[],
             scratch: &self.path("runs"),
+            read: Vec::new(),
             hide: Vec::new(),
             run_id: run_id(role),
             deadline: Duration::from_mins(2),

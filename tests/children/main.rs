@@ -4,4 +4,6 @@
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
+mod confined;
+#[cfg(test)]
 mod process;

@@ -6,25 +6,41 @@ mod architecture;
 #[cfg(test)]
 mod blind;
 #[cfg(test)]
+mod causes;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod config_cli;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod fake_reds;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod kill;
+#[cfg(test)]
+mod logs;
 #[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod merges;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod outside;
+#[cfg(test)]
 mod papers;
+#[cfg(test)]
+mod pushes;
+#[cfg(test)]
+mod spies;
 #[cfg(test)]
 mod spine;
 #[cfg(test)]
 mod state;
+#[cfg(test)]
+mod street;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -4,4 +4,4 @@
 mod landing;
 mod moves;
 mod person;
-mod prepared;
+pub(crate) mod prepared;

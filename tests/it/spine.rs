@@ -25,12 +25,18 @@ impl Stage {
 
     /// Runs the product at the world's time.
     pub(crate) fn tick(&self, args: &[&str]) -> Output {
+        self.tick_with(args, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn tick_with(&self, args: &[&str], env: &[(&str, &str)]) -> Output {
         let now = self.world.now().to_rfc3339();
         assert_cmd::Command::cargo_bin("tick")
             .unwrap()
             .env_clear()
             .env("PATH", tick::adapters::process::own_path())
             .env("HOME", self.world.root())
+            .envs(env.iter().copied())
             .arg("--home")
             .arg(&self.home)
             .args(["--now", &now])

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     adapters::{
         clock::instant,
-        process::{ChildSpec, Env, Network, RawRun, RunExit, Sandbox, StopFlag, base_env, own_path, run},
+        process::{ChildSpec, Env, RawRun, RunExit, Sandbox, StopFlag, base_env, own_path, run},
     },
     config::{Agent, AgentKind, Billing, CommandLine},
     model::RunId,
@@ -62,7 +62,9 @@ pub struct AgentCall<'a> {
     pub toolchain_env: &'a [(String, String)],
     /// Directory under which this run gets a private one (home, temporary files), gone when it ends.
     pub scratch: &'a Path,
-    /// Directories that the agent may not read: the home of tick.
+    /// What it may read beside the system, its tools and its tree.
+    pub read: Vec<PathBuf>,
+    /// What it may not read even there: all that is tick's own.
     pub hide: Vec<PathBuf>,
     pub run_id: RunId,
     /// At most the agent's own `wall` counts.
@@ -80,7 +82,7 @@ pub struct AgentRun {
     pub usd: Option<f64>,
     pub turns: Option<u32>,
     pub wall: Duration,
-    /// `sandboxed`, or `not sandboxed: why`.
+    /// `not sandboxed: ` and what nothing holds; `sandboxed` would be one that nothing is open to.
     pub sandbox: String,
 }
 
@@ -230,8 +232,8 @@ fn child(call: &AgentCall<'_>, files: &files::Files) -> ChildSpec {
         run_id: call.run_id.clone(),
         sandbox: Sandbox {
             write: write.into_iter().chain([files.root.clone()]).collect(),
+            read: call.read.clone(),
             hide: call.hide.clone(),
-            network: Network::Open,
         },
         stop: call.stop.clone(),
     }

@@ -5,6 +5,10 @@
 mod calls;
 #[cfg(target_os = "linux")]
 mod files;
+#[cfg(target_os = "linux")]
+mod readable;
+#[cfg(target_os = "linux")]
+mod rights;
 
 use std::{
     ffi::OsString,
@@ -26,8 +30,12 @@ pub struct Plan {
     /// Process that has to be alive; this one dies with it.
     pub parent: u32,
     pub write: Vec<PathBuf>,
+    /// What may be read beside the system and the tools of `path`.
+    pub read: Vec<PathBuf>,
+    /// What may not be read, wherever it lies; `write` and the working directory are stronger.
     pub hide: Vec<PathBuf>,
-    pub network: bool,
+    /// Where programs are looked for.
+    pub path: Vec<PathBuf>,
     pub program: PathBuf,
     pub args: Vec<OsString>,
 }
@@ -90,21 +98,22 @@ fn die_with_parent() -> Result<(), String> {
     Ok(())
 }
 
-/// Applies what the kernel has, and says whether that is all of it.
+/// Applies what the kernel has, and says what it does not hold.
 #[cfg(target_os = "linux")]
 fn confine(plan: &Plan) -> String {
-    // Files first: opening their rules is what the filter of calls may forbid later.
-    let files = files::confine(plan);
-    let calls = calls::confine();
-    match files.and(calls) {
-        Err(why) => format!("not sandboxed: {why}"),
-        Ok(()) if !plan.network => "not sandboxed: its network is open (no network namespace)".to_owned(),
-        Ok(()) => "sandboxed".to_owned(),
+    // Files first: opening their rules is what the others may forbid later. No part waits for another to hold.
+    let parts = [files::confine(plan), rights::drop_all(), calls::confine()];
+    let mut open: Vec<String> = parts.into_iter().filter_map(Result::err).collect();
+    if rustix::process::geteuid().is_root() {
+        open.push("it runs as root".to_owned());
     }
+    // Only a namespace could hold it, and none is made yet.
+    open.push("its network is open".to_owned());
+    format!("not sandboxed: {}", open.join(", "))
 }
 
 #[cfg(not(target_os = "linux"))]
 fn confine(plan: &Plan) -> String {
-    let _unused = (&plan.write, &plan.hide, plan.network);
-    "not sandboxed: this system has neither Landlock nor seccomp".to_owned()
+    let _unused = (&plan.write, &plan.read, &plan.hide, &plan.path);
+    "not sandboxed: this system has neither Landlock nor seccomp, its network is open".to_owned()
 }

@@ -1,5 +1,7 @@
 //! Why a git command did not do what it was asked: kinds that callers tell apart, and the sorting of git's own words.
 
+use crate::model::pull::PushRefusal;
+
 /// What a caller can branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitErrorKind {
@@ -25,6 +27,8 @@ pub enum GitErrorKind {
 #[error("{attempted}: {detail}")]
 pub struct GitError {
     pub kind: GitErrorKind,
+    /// It is the remote that could not be reached or said no, not our own mirror.
+    pub remote: bool,
     /// What was attempted on which object, such as `fetch https://…`.
     pub attempted: String,
     /// Cleaned and redacted, with what to do where that is known.
@@ -35,9 +39,14 @@ impl GitError {
     pub(super) fn new(kind: GitErrorKind, attempted: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
             kind,
+            remote: false,
             attempted: attempted.into(),
             detail: detail.into(),
         }
+    }
+
+    pub(super) fn of_remote(self) -> Self {
+        Self { remote: true, ..self }
     }
 
     pub(super) fn input(attempted: impl Into<String>, detail: impl Into<String>) -> Self {
@@ -117,6 +126,45 @@ pub(super) fn classify(stderr: &str) -> GitErrorKind {
     }
 }
 
+/// Sorts what a host says about a push that it did not take.
+pub(super) fn refusal(said: &str) -> PushRefusal {
+    const RIGHTS: &[&str] = &[
+        "without `workflow` scope",
+        "without `workflows` permission",
+        "permission",
+        "not authorized",
+        "access denied",
+    ];
+    const RULE: &[&str] = &[
+        "protected branch",
+        "rule violations",
+        "gh006",
+        "gh013",
+        "hook declined",
+        "hidden ref",
+        "push declined",
+        "not allowed to push",
+    ];
+    const MOVED: &[&str] = &[
+        "non-fast-forward",
+        "fetch first",
+        "stale info",
+        "cannot lock ref",
+        "failed to update ref",
+    ];
+    let text = said.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
+    if has(MOVED) {
+        PushRefusal::Moved
+    } else if has(RIGHTS) {
+        PushRefusal::Rights
+    } else if has(RULE) {
+        PushRefusal::Rule
+    } else {
+        PushRefusal::Other
+    }
+}
+
 /// The failure happened before anything could have been sent.
 pub(super) fn never_reached(stderr: &str) -> bool {
     let text = stderr.to_ascii_lowercase();
@@ -137,7 +185,7 @@ pub(super) fn never_reached(stderr: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{GitErrorKind, classify};
+    use super::{GitErrorKind, PushRefusal, classify, refusal};
 
     fn check(stderr: &str, kind: GitErrorKind) {
         assert_eq!(classify(stderr), kind, "{stderr}");
@@ -171,5 +219,30 @@ mod tests {
             GitErrorKind::Network,
         );
         check("fatal: something else", GitErrorKind::Other);
+    }
+
+    #[test]
+    fn refusals_of_a_push_are_sorted() {
+        for (said, expected) in [
+            ("[rejected] (non-fast-forward)", PushRefusal::Moved),
+            ("[rejected] (fetch first)", PushRefusal::Moved),
+            (
+                "[remote rejected] (protected branch hook declined): remote: error: GH006: Protected branch update failed for refs/heads/fix/auto-1.",
+                PushRefusal::Rule,
+            ),
+            (
+                "[remote rejected] (push declined due to repository rule violations): remote: error: GH013: Repository rule violations found",
+                PushRefusal::Rule,
+            ),
+            ("[remote rejected] (pre-receive hook declined)", PushRefusal::Rule),
+            ("[remote rejected] (deny updating a hidden ref)", PushRefusal::Rule),
+            (
+                "[remote rejected] (refusing to allow a Personal Access Token to create or update workflow `.github/workflows/a.yml` without `workflow` scope)",
+                PushRefusal::Rights,
+            ),
+            ("[remote rejected] (unpacker error)", PushRefusal::Other),
+        ] {
+            assert_eq!(refusal(said), expected, "{said}");
+        }
     }
 }

@@ -34,7 +34,7 @@ pub use sweep::sweep;
 pub use walk::WalkLimits;
 
 use crate::{
-    model::Sha,
+    model::{Sha, pull::PushRefusal},
     text::{Untrusted, clean},
 };
 
@@ -96,8 +96,8 @@ pub enum Replay {
 pub enum Push {
     /// The branch is at our commit.
     Done,
-    /// The remote did not take it: not a fast-forward, a rule, a hook. Cleaned and redacted.
-    Refused(String),
+    /// The remote did not take it, and will not take it when asked again. Its words, cleaned and redacted.
+    Refused(PushRefusal, String),
     /// The answer was lost; `ls_remote` tells.
     Unknown(String),
 }

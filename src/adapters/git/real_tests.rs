@@ -10,7 +10,7 @@ use super::{
     fixture::{World, add, remove, with_mode},
     hostile_tests::{changed, commit, walk},
 };
-use crate::model::Sha;
+use crate::model::{Sha, pull::PushRefusal};
 
 #[tokio::test]
 async fn fetch_resolve_and_read() {
@@ -94,7 +94,10 @@ async fn push_is_plain_and_only_to_our_branches() {
     assert_eq!(m.push(&second, "fix/auto-1").await.unwrap(), Push::Done);
     assert_eq!(m.ls_remote("fix/auto-1").await.unwrap(), Some(second.clone()));
     for sha in [&other, &first] {
-        assert!(matches!(m.push(sha, "fix/auto-1").await.unwrap(), Push::Refused(_)));
+        assert!(matches!(
+            m.push(sha, "fix/auto-1").await.unwrap(),
+            Push::Refused(PushRefusal::Moved, _)
+        ));
     }
     assert_eq!(m.ls_remote("fix/auto-1").await.unwrap(), Some(second));
     for branch in ["main", "refs/heads/main", "--delete", "fix/auto-../main", "feature"] {
@@ -110,7 +113,7 @@ async fn push_is_plain_and_only_to_our_branches() {
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, "#!/bin/sh\necho 'no pushes today'\nexit 1\n").unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let Push::Refused(why) = m.push(&other, "fix/auto-2").await.unwrap() else {
+    let Push::Refused(PushRefusal::Rule, why) = m.push(&other, "fix/auto-2").await.unwrap() else {
         panic!("a hook of the remote has the last word");
     };
     assert!(why.contains("no pushes today") && !why.contains('\n'), "{why}");
@@ -298,8 +301,12 @@ async fn the_token_reaches_its_host_and_no_other() {
         assert_eq!(mirror.fetch().await.unwrap_err().kind, kind, "{status}");
         let pushed = mirror.push(&base, "fix/auto-1").await;
         let unknown = matches!(pushed, Ok(Push::Unknown(_)));
-        let refused = pushed.is_err_and(|e| e.kind == kind);
-        assert!(refused || (unknown && kind == GitErrorKind::Network), "{status}");
+        let refused = matches!(pushed, Ok(Push::Refused(PushRefusal::Rights, _)));
+        assert_eq!(
+            (refused, unknown),
+            (kind != GitErrorKind::Network, kind == GitErrorKind::Network),
+            "{status}"
+        );
         asked(&address, thread);
     }
 }

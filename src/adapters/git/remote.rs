@@ -3,11 +3,11 @@
 use super::{
     GitError, GitErrorKind, Mirror, Push, Result,
     command::{Call, Output, failure},
-    error::never_reached,
+    error::{never_reached, refusal},
     mirror::ref_name_ok,
     parse::{self, PushLine},
 };
-use crate::model::Sha;
+use crate::model::{Sha, pull::PushRefusal};
 
 /// The only branches that tick pushes to: `fix/auto-` and up to 80 lower-case letters, digits and dashes.
 pub fn branch_is_ours(branch: &str) -> bool {
@@ -39,7 +39,7 @@ impl Mirror {
         if out.code == Some(0) {
             return Ok(());
         }
-        Err(failure(&self.git, format!("fetch {}", self.url.text), &out))
+        Err(failure(&self.git, format!("fetch {}", self.url.text), &out).of_remote())
     }
 
     async fn fetch_once(&self) -> Result<Output> {
@@ -59,6 +59,7 @@ impl Mirror {
         .arg("+refs/heads/*:refs/heads/*")
         .run()
         .await
+        .map_err(GitError::of_remote)
     }
 
     /// Where the remote's branch is now.
@@ -75,15 +76,12 @@ impl Mirror {
             .arg(&self.url.text)
             .arg(&name)
             .run()
-            .await?;
+            .await
+            .map_err(GitError::of_remote)?;
         if out.code == Some(0) {
             return Ok(parse::remote_ref(&String::from_utf8_lossy(&out.stdout), &name));
         }
-        Err(failure(
-            &self.git,
-            format!("look up {branch} at {}", self.url.text),
-            &out,
-        ))
+        Err(failure(&self.git, format!("look up {branch} at {}", self.url.text), &out).of_remote())
     }
 
     /// A plain push of one commit to one branch of ours: a new branch or a fast-forward, nothing else.
@@ -117,16 +115,19 @@ impl Mirror {
             (_, PushLine::Refused(why)) => {
                 let remote = self.git.say(&out.stderr);
                 let why = self.git.say(why.as_bytes());
-                Ok(Push::Refused(if remote.is_empty() {
+                let said = if remote.is_empty() {
                     why
                 } else {
                     format!("{why}: {remote}")
-                }))
+                };
+                Ok(Push::Refused(refusal(&said), said))
             }
             _ => {
-                let error = failure(&self.git, attempted(), &out);
+                let error = failure(&self.git, attempted(), &out).of_remote();
                 // These are answered before the objects go out; everything later may have arrived.
-                if error.kind == GitErrorKind::Auth || never_reached(&out.stderr_text()) {
+                if matches!(error.kind, GitErrorKind::Auth | GitErrorKind::NotFound) {
+                    Ok(Push::Refused(PushRefusal::Rights, error.detail))
+                } else if never_reached(&out.stderr_text()) {
                     Err(error)
                 } else {
                     Ok(Push::Unknown(error.detail))

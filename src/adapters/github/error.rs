@@ -70,7 +70,9 @@ impl GitHubError {
     pub fn advice(&self) -> &'static str {
         match self.kind {
             GitHubErrorKind::Auth => "the token is unknown, expired or revoked: renew GITHUB_TOKEN",
-            GitHubErrorKind::Permission => "the token lacks a right for this call: tick doctor --only github names it",
+            GitHubErrorKind::Permission => {
+                "GITHUB_TOKEN lacks a right for this call: it needs contents and pull requests, read and write"
+            }
             GitHubErrorKind::NotFound => "it is missing, or this token may not see it: check `github` in the config",
             _ => "",
         }

@@ -42,22 +42,15 @@ pub struct ChildSpec {
     pub stop: Option<StopFlag>,
 }
 
-/// What the kernel lets a child do, where it can enforce it.
+/// Which files the kernel lets a child see, where it can enforce it. The network is open to every child so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sandbox {
     /// Directories below which it may write; nowhere else.
     pub write: Vec<PathBuf>,
-    /// Directories that it may not read, apart from what lies in `write` and the working directory.
+    /// What it may read beside the system's own, the tools of its PATH, `write` and its working directory.
+    pub read: Vec<PathBuf>,
+    /// What it may not read even there; `write` and the working directory are stronger.
     pub hide: Vec<PathBuf>,
-    pub network: Network,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Network {
-    /// Loopback at most. Only a network namespace can enforce it.
-    #[default]
-    None,
-    Open,
 }
 
 /// Says that a run has to end. Asked at least each second.

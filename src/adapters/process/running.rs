@@ -16,7 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{ChildSpec, GRACE, Network, RUN_ID_VARIABLE, RawRun, RunExit, capture::Capture, env, tree::Tree};
+use super::{ChildSpec, GRACE, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox, capture::Capture, env, tree::Tree};
 
 /// How long output may still come once every process is gone.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -168,14 +168,17 @@ fn command(spec: &ChildSpec, mark: &str) -> std::io::Result<Command> {
     let mut command = Command::new(helper()?);
     command.arg("__exec").arg("--mark").arg(mark);
     command.arg("--parent").arg(std::process::id().to_string());
-    for path in &spec.sandbox.write {
-        command.arg("--write").arg(path);
+    let Sandbox { write, read, hide } = &spec.sandbox;
+    for (flag, paths) in [("--write", write), ("--read", read), ("--hide", hide)] {
+        for path in paths {
+            command.arg(flag).arg(path);
+        }
     }
-    for path in &spec.sandbox.hide {
-        command.arg("--hide").arg(path);
-    }
-    if spec.sandbox.network == Network::Open {
-        command.arg("--network");
+    let path = spec.env.iter().find(|(name, _)| name == "PATH");
+    for dir in path.iter().flat_map(|(_, dirs)| dirs.expose_secret().split(':')) {
+        if dir.starts_with('/') {
+            command.arg("--path").arg(dir);
+        }
     }
     command.arg("--").arg(&spec.program).args(&spec.args);
     command.env_clear();

@@ -1,6 +1,6 @@
 //! Targets of a repo: health probes, JSON-RPC probes, uses of declared collectors.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use secrecy::SecretString;
 use url::Url;
@@ -17,18 +17,20 @@ use crate::{
 
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
-        let own = !(raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.collectors.is_empty());
+        let own =
+            !(raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty() && raw.collectors.is_empty());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
                 jsonrpc: raw.jsonrpc.clone(),
+                logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
             };
             return vec![self.target(slot.as_str(), &whole, at)];
         }
         let at_targets = at.key("targets");
         if own {
-            let what = "stands beside health, jsonrpc or collectors of the repo itself";
+            let what = "stands beside health, jsonrpc, logs or collectors of the repo itself";
             self.problem(at_targets.clone(), what, "move those into one of the targets");
         }
         let mut targets = Vec::new();
@@ -67,8 +69,26 @@ impl Checks<'_> {
             name: name.to_owned(),
             health,
             jsonrpc,
+            logs: self.logs(&raw.logs, &at.key("logs")),
             declared: self.declared(raw, &at.key("collectors")),
         }
+    }
+
+    fn logs(&mut self, raw: &[raw::LogFile], at: &JsonPath) -> Vec<PathBuf> {
+        let mut files: Vec<PathBuf> = Vec::new();
+        for (n, file) in raw.iter().enumerate() {
+            let path = PathBuf::from(&file.path);
+            let here = at.index(n).key("path");
+            if !path.is_absolute() {
+                let what = format!("{} is not an absolute path", quote_str(&file.path));
+                self.problem(here, what, "\"/var/log/shop/app.log\"");
+            } else if files.contains(&path) {
+                let what = format!("{} stands twice", quote_str(&file.path));
+                self.problem(here, what, "each file once");
+            }
+            files.push(path);
+        }
+        files
     }
 
     /// Two probes of one name would share one history.

@@ -153,7 +153,7 @@ fn probes_are_checked_in_every_part() {
 fn targets_take_the_place_of_the_repos_own_probes() {
     check(
         "{\"repos\": {\"web\": {\"health\": [{\"url\": \"https://a.example\"}], \"targets\": {\"x\": {}}}}}",
-        "repos.web.targets stands beside health, jsonrpc or collectors of the repo itself | move those into one of the targets",
+        "repos.web.targets stands beside health, jsonrpc, logs or collectors of the repo itself | move those into one of the targets",
     );
     let config = config("{\"repos\": {\"web\": {\"targets\": {\"a\": {}, \"b\": {}}}}}");
     let names: Vec<&str> = config

@@ -7,6 +7,7 @@ mod agents;
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
 )]
 mod answer;
+mod by_itself;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
@@ -156,6 +157,8 @@ pub struct GuardPolicy {
     /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only, and any change of
     /// a manifest is a person's.
     pub read_only_tests: bool,
+    /// What runs as soon as it is pushed; a fixer's diff may not touch it.
+    by_itself: PathSet,
 }
 
 impl GuardPolicy {
@@ -172,6 +175,7 @@ impl GuardPolicy {
             diff_lines_merge,
             max_files: 25,
             read_only_tests: true,
+            by_itself: by_itself::paths()?,
         })
     }
 
@@ -260,6 +264,7 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         let mut hits = Vec::new();
         if policy.read_only_tests {
             readonly::check(change, kind, &normal, &mut hits);
+            by_itself::check(change, &normal, &policy.by_itself, &mut hits);
         }
         sensitive(&normal, kind, policy, &mut hits);
         content::check(change, &lines, redactor, &mut hits);

@@ -28,7 +28,10 @@ pub(super) fn check(
     let mut places = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let is_test = matches!(file.kind, Kind::Test(_));
-        let (before, after) = (helpers(files, &trees.old, &around, at), helpers(files, &trees.new, &around, at));
+        let (before, after) = (
+            helpers(files, &trees.old, &around, at),
+            helpers(files, &trees.new, &around, at),
+        );
         let old = trees.old.get(&at).map(|ast| inventory(ast, is_test, &before));
         let new = trees.new.get(&at).map(|ast| inventory(ast, is_test, &after));
         if is_test {
@@ -60,9 +63,13 @@ pub(super) fn check(
 /// Rust compiles a file of tests only where a module names it.
 fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     let declared = |ast: &Ast<'_>| -> Vec<String> {
-        let is_one = |id: &usize| ast.kind(*id) == Node::Class && ast.first_of(*id, Node::Block).is_none() && is_test(ast, *id);
+        let is_one =
+            |id: &usize| ast.kind(*id) == Node::Class && ast.first_of(*id, Node::Block).is_none() && is_test(ast, *id);
         let found = ast.walk(Ast::ROOT).filter(is_one);
-        found.filter(|id| ast.source(*id).trim_end().ends_with(';')).map(|id| ast.word(id).to_owned()).collect()
+        found
+            .filter(|id| ast.source(*id).trim_end().ends_with(';'))
+            .map(|id| ast.word(id).to_owned())
+            .collect()
     };
     let mut out = Vec::new();
     for (at, old) in trees.old.iter().filter(|(_, a)| a.grammar == Grammar::Rust) {
@@ -82,7 +89,10 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
 /// Files beside the tests with what tests are made of, by their names.
 fn is_helper(path: &str) -> bool {
     let stem = stem(path);
-    let words = ["test", "spec", "fixture", "factor", "mock", "fake", "stub", "helper", "support", "builder", "testing", "util", "common", "shared"];
+    let words = [
+        "test", "spec", "fixture", "factor", "mock", "fake", "stub", "helper", "support", "builder", "testing", "util",
+        "common", "shared",
+    ];
     words.iter().any(|w| stem.contains(w))
 }
 
@@ -117,7 +127,12 @@ fn helpers<'x, 'd>(
         let beside = matches!(file.kind, Kind::Test(_)) || is_helper(&file.normal);
         **at != own && beside && alike(Some(ast.grammar))
     });
-    Foreign::of(around.iter().filter(|a| alike(Some(a.grammar))).chain(changed.map(|(_, ast)| ast)))
+    Foreign::of(
+        around
+            .iter()
+            .filter(|a| alike(Some(a.grammar)))
+            .chain(changed.map(|(_, ast)| ast)),
+    )
 }
 
 /// Tests that no grammar reads, or that do not parse: nobody can say what became of them.

@@ -313,6 +313,13 @@ fn a_person_stands_in_for_the_human_part_only() {
 fn rules_of_the_repository_outrank() {
     check("wait person", |c| c.rules.required_approvals = 1);
     check("wait person", |c| c.rules.code_owner_review = true);
+    for (state, expected) in [("blocked", "wait person"), ("clean", "merge")] {
+        check(expected, |c| {
+            c.rules.code_owner_review = true;
+            c.pull.reviews = vec![review(ReviewState::Approved, 'a', true)];
+            c.pull.mergeable_state = state.to_owned();
+        });
+    }
     check("wait person", |c| {
         c.rules.required_approvals = 2;
         c.pull.reviews = vec![review(ReviewState::Approved, 'a', true)];
@@ -492,7 +499,8 @@ fn all_hold(c: &Case) -> bool {
     let calm = c.stop == StopSigns::None && c.frozen.is_none() && c.mode == Mode::Active;
     let open = c.pull.state == PullState::Open && !c.pull.draft;
     let repository = c.rules.squash_allowed && !c.rules.merge_queue && c.rules.unread.is_none() && approvals >= want;
-    let evidence = accepted && proven && audit.verdict == AuditVerdict::Approve;
+    let owners = !c.rules.code_owner_review || c.pull.mergeable_state != "blocked";
+    let evidence = owners && accepted && proven && audit.verdict == AuditVerdict::Approve;
     one_head && one_base && evidence && c.checks.verdict == green() && calm && open && repository && !objected
 }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Action, Next, done, next_tick,
+    Action, Next, act_once, done, next_tick,
     pull::{Candidate, check_set, judge_merge},
     stopped, tell_then,
 };
@@ -110,6 +110,10 @@ pub(super) fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: Da
             return Next::Act(Action::Live { sha: merge.sha.clone() });
         }
     }
+    if waited >= TimeDelta::days(7) {
+        let why = "merged, and no release that carries it was seen within 7 days";
+        return tell_then(facts, Status::Unconfirmed, why, || done(IncidentOutcome::Unconfirmed));
+    }
     if waited >= TimeDelta::hours(2) {
         return tell_then(facts, Status::Merged, "merged, but not live after two hours", || {
             next_tick(now, "waiting for the release that carries the merge; a person may look")
@@ -126,20 +130,27 @@ pub(super) fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, 
     Next::Act(Action::Note { why })
 }
 
+/// Times that a revert follows a base that moves while its checks run.
+const REPLAYS: usize = 3;
+
 pub(super) fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
     let (Some(revert), Some(merge)) = (&facts.revert, &facts.merge) else {
         return done(IncidentOutcome::Escalated);
     };
-    if revert.merged.is_some() {
+    if revert.merged.is_some() || revert.gone {
         let key = format!("autonomy:{}", facts.id());
         if !facts.done.contains(&key) {
             return Next::Act(Action::DropAutonomy {
                 why: revert.why.clone(),
             });
         }
-        return tell_then(facts, Status::TakenBack, &revert.why, || {
-            done(IncidentOutcome::TakenBack)
-        });
+        let (status, why, outcome) = if revert.gone {
+            let why = format!("a person took the merge back before tick did ({})", revert.why);
+            (Status::Declined, why, IncidentOutcome::Declined)
+        } else {
+            (Status::TakenBack, revert.why.clone(), IncidentOutcome::TakenBack)
+        };
+        return tell_then(facts, status, &why, || done(outcome));
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
@@ -156,7 +167,7 @@ pub(super) fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTi
         return by_hand("the merge makes things worse, and its revert fails the tests");
     }
     if revert.pushed.is_none() {
-        if let Some(why) = facts.refused.get(&keys::push_revert(facts.id())) {
+        if let Some(why) = facts.refused.get(&keys::push_revert(facts.id(), head)) {
             return by_hand(&format!("the host refused the push of the revert: {why}"));
         }
         return Next::Act(Action::PushRevert { head: head.clone() });
@@ -164,6 +175,18 @@ pub(super) fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTi
     let (Some(pull), Some(base), Some(tree)) = (&seen.revert_pull, &revert.base, &revert.tree) else {
         return Next::Act(Action::OpenRevert { head: head.clone() });
     };
+    if revert.earlier.contains(&pull.head_sha) {
+        return next_tick(now, "the forge still shows an earlier head of ours");
+    }
+    if !revert.earlier.is_empty()
+        && let Some(next) = act_once(
+            facts,
+            &keys::body(facts.id(), &format!("revert-{}", head.short())),
+            || Action::RevertBody { head: head.clone() },
+        )
+    {
+        return next;
+    }
     let checks = check_set(facts, seen, policy, head);
     if let CheckSet::Failed(names) = &checks.verdict {
         return by_hand(&format!("the revert of our merge fails CI: {}", names.join(", ")));
@@ -189,7 +212,13 @@ pub(super) fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTi
     match verdict {
         MergeVerdict::Merge(proof) => Next::Act(Action::MergeRevert(proof)),
         MergeVerdict::Wait { why, .. } => next_tick(now, format!("the revert waits: {why}")),
-        MergeVerdict::StartOver(why) => by_hand(&format!("the revert no longer fits: {why}")),
+        MergeVerdict::StartOver(why) if seen.base.as_ref() == Some(base) => {
+            by_hand(&format!("the revert no longer fits: {why}"))
+        }
+        MergeVerdict::StartOver(_) if revert.earlier.len() >= REPLAYS => {
+            by_hand("the base moves faster than the checks of the revert")
+        }
+        MergeVerdict::StartOver(_) => Next::Act(Action::MakeRevert { sha: merge.sha.clone() }),
         MergeVerdict::NeedsPerson(why) | MergeVerdict::Drop(why) => by_hand(&why),
     }
 }

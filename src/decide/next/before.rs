@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, NEEDS_HUMAN, Next, act_once, done, next_tick, stopped, tell_then, tomorrow};
+use super::{Action, NEEDS_HUMAN, Next, act_once, done, next_tick, pause, stopped, tell_then, tomorrow};
 use crate::{
     decide::{
         budget::{self, Budget},
@@ -12,7 +12,7 @@ use crate::{
     model::{
         Mode,
         incident::{FailureType, IncidentOutcome, TriageVerdict},
-        pull::PullState,
+        pull::{Pull, PullState},
     },
 };
 
@@ -43,12 +43,9 @@ pub(super) fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Op
             )
         }),
         PullState::Open => {
-            let ours = facts.pushed.as_ref().map(|p| &p.head);
-            // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
-            let kept = facts.current().and_then(AttemptFacts::head);
-            if ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha) {
+            if shows_our_head(facts, pull) {
                 None
-            } else if facts.pushed_before.contains(&pull.head_sha) {
+            } else if head_is_ours(facts, pull) {
                 Some(next_tick(now, "the forge still shows an earlier head of ours"))
             } else {
                 Some(tell_then(
@@ -66,6 +63,18 @@ pub(super) fn person_moved(facts: &Facts, seen: &Seen, now: DateTime<Utc>) -> Op
     }
 }
 
+fn shows_our_head(facts: &Facts, pull: &Pull) -> bool {
+    let ours = facts.pushed.as_ref().map(|p| &p.head);
+    // A person's head that `tick retry --keep-branch` made an attempt of is judged like ours.
+    let kept = facts.current().and_then(AttemptFacts::head);
+    ours == Some(&pull.head_sha) || kept == Some(&pull.head_sha)
+}
+
+/// The head that the pull request shows is one that we pushed, now or before.
+pub(in crate::decide) fn head_is_ours(facts: &Facts, pull: &Pull) -> bool {
+    shows_our_head(facts, pull) || facts.pushed_before.contains(&pull.head_sha)
+}
+
 pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
     if policy.rung < Mode::Diagnose || facts.triage_failures >= 3 {
         let why = if policy.rung < Mode::Diagnose {
@@ -75,7 +84,12 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
         };
         return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
     }
-    next_tick(now, "triage has not answered yet; tick moves next")
+    if facts.triage_unavailable.is_final() {
+        let why = facts.triage_unavailable.sentence("triage");
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
+    }
+    pause(facts, &facts.triage_unavailable, "triage", now)
+        .unwrap_or_else(|| next_tick(now, "triage has not answered yet; tick moves next"))
 }
 
 pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
@@ -110,7 +124,7 @@ pub(super) fn watch_until_over(facts: &Facts, now: DateTime<Utc>) -> Next {
     }
 }
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    if facts.failure_type() == FailureType::Health && facts.record.merged > 0 {
+    if facts.failure_type() == FailureType::Health && facts.ours_serves {
         return escalate(
             facts,
             seen,
@@ -138,6 +152,9 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
         }),
         Budget::Wait(why) => next_tick(now, why),
         Budget::Go { n, of } => {
+            if let Some(wait) = pause(facts, &budget::unavailable(facts), "the agent", now) {
+                return wait;
+            }
             if facts.pull.is_none() && facts.other_open_pulls >= policy.open_pulls_per_repo {
                 let why = format!(
                     "{} pull requests of ours are open; a person moves next",

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, NEEDS_HUMAN, Next, act_once, before::escalate, done, next_tick, stopped, tell_then, tomorrow};
+use super::{
+    Action, NEEDS_HUMAN, Next, act_once, before::escalate, done, next_tick, pause, stopped, tell_then, tomorrow,
+};
 use crate::{
     decide::{
         checks::{self, CheckSet},
@@ -29,6 +31,10 @@ pub(super) fn pull(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Ut
     if attempt.audit.is_none() {
         return if attempt.audit_failures >= 3 {
             escalate(facts, seen, "the auditor gave no usable answer three times", now)
+        } else if attempt.audit_unavailable.is_final() {
+            escalate(facts, seen, &attempt.audit_unavailable.sentence("the auditor"), now)
+        } else if let Some(wait) = pause(facts, &attempt.audit_unavailable, "the auditor", now) {
+            wait
         } else if let Some(why) = out_of_runs(facts, policy) {
             tell_then(facts, Status::Budget, &why, || Next::Wait {
                 until: tomorrow(now),
@@ -135,9 +141,9 @@ pub(super) fn to_merge(
             why,
         } => asks_person(facts, seen, &why, now),
         MergeVerdict::Wait {
-            on: WaitsOn::Ci | WaitsOn::Host,
+            on: on @ (WaitsOn::Ci | WaitsOn::Host),
             why,
-        } => next_tick(now, why),
+        } => waits(facts, on, &why, now),
         MergeVerdict::NeedsPerson(why) => waits_for_person(facts, &why, now),
         MergeVerdict::StartOver(why) => match moved {
             Some(_) if attempt.rebases >= 3 => escalate(facts, seen, "the base moves faster than the tests", now),
@@ -157,7 +163,46 @@ pub(super) fn asks_person(facts: &Facts, seen: &Seen, why: &str, now: DateTime<U
     if wanted && let Some(next) = act_once(facts, &keys::review(facts.id()), || Action::RequestReview) {
         return next;
     }
-    next_tick(now, format!("a person moves next: {why}"))
+    // A review that was asked for is known to those who give it, and a sign or a freeze to who set it; everything else
+    // is told once, since nothing moves until a person does.
+    if wanted || facts.frozen.is_some() || stopped(seen, now).is_some() {
+        return next_tick(now, format!("a person moves next: {why}"));
+    }
+    tell_then(facts, Status::DraftReady, why, || {
+        next_tick(now, format!("a person moves next: {why}"))
+    })
+}
+
+/// How long CI or the host may say neither yes nor no before a person hears of it.
+const LONGEST_SILENCE: TimeDelta = TimeDelta::hours(3);
+
+/// Waits for CI or the host; past the deadline a person is told what is missing, and tick still goes on by itself
+/// should the answer come.
+fn waits(facts: &Facts, on: WaitsOn, why: &str, now: DateTime<Utc>) -> Next {
+    let since = facts
+        .pushed
+        .as_ref()
+        .map_or(facts.incident.opened_at, |pushed| pushed.at);
+    if now - since < LONGEST_SILENCE {
+        return next_tick(now, why);
+    }
+    let who = match on {
+        WaitsOn::Ci => "CI",
+        WaitsOn::Host | WaitsOn::Person | WaitsOn::Ready => "the host",
+    };
+    let why = format!(
+        "{who} has said neither yes nor no for {} h: {why}",
+        LONGEST_SILENCE.num_hours()
+    );
+    if let Some(next) = act_once(facts, &keys::label(facts.id(), NEEDS_HUMAN), || Action::Label {
+        label: NEEDS_HUMAN.to_owned(),
+    }) {
+        return next;
+    }
+    tell_then(facts, Status::NeedsYou, &why, || Next::Wait {
+        until: now + TimeDelta::minutes(10),
+        why: format!("a person moves next: {why}"),
+    })
 }
 
 /// What a merge is asked for: our PR at one head, with what speaks for it.

@@ -66,6 +66,8 @@ pub(super) struct Fake {
     pub(super) commit_missing: bool,
     pub(super) landed_tests: bool,
     pub(super) restores: Restores,
+    /// A person reverted our merge before tick did.
+    pub(super) taken_back_by_hand: bool,
     pub(super) deploys: bool,
     /// Events of the cause since the merge serves.
     pub(super) seen: u64,
@@ -106,6 +108,7 @@ impl Fake {
             commit_missing: false,
             landed_tests: true,
             restores: Restores::SameTree,
+            taken_back_by_hand: false,
             deploys: true,
             seen: 0,
             probe_down: 0,
@@ -136,6 +139,7 @@ impl Fake {
             self.facts.watch = merge.live_at.map(|_| Watch {
                 rate_before: 40.0,
                 seen: self.seen,
+                samples: if self.seen > 0 { 2 } else { 0 },
                 requests: None,
                 looked_until: self.now,
                 others: Vec::new(),
@@ -317,6 +321,7 @@ impl Fake {
             | Action::MakeRevert { .. }
             | Action::PushRevert { .. }
             | Action::OpenRevert { .. }
+            | Action::RevertBody { .. }
             | Action::MergeRevert(_) => self.take_back(action),
             Action::DropAutonomy { .. } => {
                 self.facts.done.insert(format!("autonomy:{id}"));
@@ -327,6 +332,7 @@ impl Fake {
                 self.facts.done.insert(keys::close_pull(&id));
                 self.pull.as_mut().unwrap().state = PullState::Closed;
             }
+            Action::GiveUp { key } => drop(self.facts.begun.remove(key)),
             Action::Settle { .. } => panic!("nothing is begun and not recorded here"),
             Action::Tell { status, .. } => {
                 assert!(self.facts.told.insert(*status), "{status:?} is told twice");
@@ -461,9 +467,11 @@ impl Fake {
                 why: why.clone(),
                 note: true,
                 head: None,
+                earlier: Vec::new(),
                 base: None,
                 tree: None,
                 restores: Restores::No,
+                gone: false,
                 pushed: None,
                 pull: None,
                 merged: None,
@@ -474,14 +482,22 @@ impl Fake {
         let revert = self.facts.revert.as_mut().unwrap();
         if let Action::MakeRevert { .. } = action {
             self.facts.done.insert(key);
-            if !self.conflicts {
-                revert.head = Some(head);
+            revert.gone = self.taken_back_by_hand;
+            if !self.conflicts && !revert.gone {
+                revert.earlier.extend(revert.head.replace(head));
+                revert.pushed = None;
                 revert.base = Some(self.base.clone());
                 revert.tree = Some(sha(901));
                 revert.restores = self.restores;
             }
         } else if let Action::PushRevert { .. } = action {
             revert.pushed = Some(self.now);
+            if let (Some(pull), Some(head)) = (&mut self.revert, &revert.head) {
+                pull.head_sha = head.clone();
+            }
+        } else if let Action::RevertBody { head } = action {
+            let slot = format!("revert-{}", head.short());
+            self.facts.done.insert(keys::body(self.facts.id(), &slot));
         } else if let Action::OpenRevert { head } = action {
             revert.pull = Some(PullNumber(32));
             self.revert = Some(pull(32, head.clone(), false));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
-    decide::facts::{Cause, ClassRecord, Facts, Policy, Spend},
+    decide::facts::{Cause, ClassRecord, Facts, Policy, Spend, Unavailable},
     model::{
         IncidentId, Mode, PullNumber, Sha, Signature, Slot,
         evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade, Witness},
@@ -73,6 +73,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         },
         triage: None,
         triage_failures: 0,
+        triage_unavailable: Unavailable::default(),
         last_attempt: 0,
         attempts: Vec::new(),
         pushed: None,
@@ -85,11 +86,13 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         done: BTreeSet::new(),
         begun: BTreeSet::new(),
         refused: std::collections::BTreeMap::new(),
+        hindered: std::collections::BTreeMap::new(),
         approved: None,
         paused: None,
         frozen: None,
         spent_usd: Spend::default(),
         record: ClassRecord::default(),
+        ours_serves: false,
         other_open_pulls: 0,
         attempts_this_run: 0,
         source_ok_at: None,

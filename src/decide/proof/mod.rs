@@ -13,11 +13,13 @@ use crate::model::{
 
 mod green;
 mod incident;
+mod landed;
 mod red;
 #[cfg(test)]
 mod tests;
 
 pub use incident::IncidentFacts;
+pub use landed::as_good_as;
 
 /// The unchanging part of a proof's input.
 #[derive(Debug, Clone)]

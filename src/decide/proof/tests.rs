@@ -427,3 +427,34 @@ fn the_weakest_sandbox_is_shown_and_every_run_is_in_the_digest() {
     assert_eq!(after.sandbox, "not sandboxed: no Landlock");
     assert_ne!(before.digest, after.digest);
 }
+
+#[test]
+fn a_landed_commit_is_held_to_what_stood_before_it() {
+    let before = suite("a=p | b=a:x | load=tests.old: ImportError: x");
+    for (after, good, said) in [
+        (
+            "a=p | b=a:x | load=tests.old: ImportError: y",
+            true,
+            "1 pass, 1 fail, 0 of them new; 1 could not be loaded before either",
+        ),
+        ("a=p | b=p | c=p", true, "3 pass, 0 fail, 0 of them new"),
+        ("b=p", true, "1 pass, 0 fail"),
+        ("a=e:KeyError: k | b=p", false, "1 pass, 1 fail, 1 of them new: a"),
+        ("a=p | b=p | c=a:new", false, "2 pass, 1 fail, 1 of them new: c"),
+        (
+            "a=p | load=tests.new: ImportError: x",
+            false,
+            "something cannot be loaded any more: tests.new",
+        ),
+        ("load=tests.old: ImportError: x", false, "no test ran"),
+        ("unreadable=noise", false, "could not be read: noise"),
+        ("a=p | timeout=", false, "did not end in time"),
+    ] {
+        let (passes, text) = as_good_as(&before, &suite(after));
+        assert!(passes == good && text.contains(said), "{after}: {passes} {text}");
+    }
+    assert!(
+        !as_good_as(&Suite::default(), &suite("a=p | load=tests.old: x")).0,
+        "nothing is known of before"
+    );
+}

@@ -128,6 +128,7 @@ fn with<R>(p: &Parts, readers: Readers, next: Next<'_>, proven: bool, use_it: im
         proof: proven.then_some(&p.proof),
         audit: proven.then_some(&p.audit),
         author: &p.author,
+        held: "not sandboxed: its network is open",
         said: Some(&p.said),
         tried: &tried,
         attempt: 2,
@@ -217,7 +218,8 @@ fn an_active_body() {
     **What happens next.** When the checks are green, tick squash-merges exactly `5555555`, watches the release for at least an hour, and takes it back if errors rise.
     To stop it, close this pull request, push to the branch, or add the label `tick:stop`. Closing is a no: this cause gets no second pull request until `tick retry c4d81e6fc4d81e6f-1`.
 
-    Tests and agent ran sandboxed.
+    Ran sandboxed (the tests, the auditor).
+    Ran not sandboxed: its network is open (the agent that wrote it).
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }
@@ -311,7 +313,8 @@ fn a_body_that_needs_a_person() {
 
     **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
 
-    Tests and agent ran sandboxed.
+    Ran sandboxed (the tests, the auditor).
+    Ran not sandboxed: its network is open (the agent that wrote it).
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }
@@ -363,6 +366,7 @@ fn a_body_after_the_last_attempt_tells_the_attempts() {
 
     **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
 
+    Ran not sandboxed: its network is open (the agent that wrote it).
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }

@@ -100,10 +100,12 @@ const URL: &str = "://";
 /// Telegram bots: digits, a colon, `AA`.
 const BOT: &str = ":AA";
 
-static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let prefixes = FORMATS.iter().map(|f| f.prefix);
-    AhoCorasick::new(prefixes.chain([PEM, JWT, URL, BOT])).ok()
-});
+/// What any of them begins with.
+pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().map(|f| f.prefix).chain([PEM, JWT, URL, BOT])
+}
+
+static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(prefixes(), false));
 
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     let Some(triggers) = &*TRIGGERS else { return };

@@ -11,25 +11,23 @@ use super::{
     values::{cookie_is_secret, is_placeholder, is_scheme, is_secret},
 };
 
-static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .build([
-            "token",
-            "secret",
-            "passw",
-            "passphrase",
-            "pwd",
-            "key",
-            "credential",
-            "authorization",
-            "cookie",
-            "sess",
-            "sig",
-            "bearer ",
-        ])
-        .ok()
-});
+/// Parts of names that announce a secret, in small letters.
+pub(super) const WORDS: [&str; 12] = [
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "pwd",
+    "key",
+    "credential",
+    "authorization",
+    "cookie",
+    "sess",
+    "sig",
+    "bearer ",
+];
+
+static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(WORDS, true));
 
 /// So much of a value is judged; a longer one goes with it.
 const LONGEST_JUDGED: usize = 256;

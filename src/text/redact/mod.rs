@@ -10,10 +10,12 @@ mod values;
 
 use std::{
     borrow::Cow,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use secrecy::{ExposeSecret, SecretString};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use known::Known;
 
@@ -29,6 +31,19 @@ struct Hit {
 const MARK: &str = "[redacted:";
 
 const MAIL: &str = "mail";
+
+/// Finds any of the words. Every line of every log goes through these tables, so they are of the fastest kind.
+fn finder<'a>(words: impl IntoIterator<Item = &'a str>, ignore_case: bool) -> Option<AhoCorasick> {
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .ascii_case_insensitive(ignore_case)
+        .build(words)
+        .ok()
+}
+
+/// What keys and formats begin with, in one table: most lines have none of it and are read once.
+static TRIGGERS: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| finder(keys::WORDS.into_iter().chain(formats::prefixes()), true));
 
 /// Two are the rule; the bound keeps the work linear.
 const MOST_PASSES: usize = 6;
@@ -57,19 +72,31 @@ impl Redactor {
 
     /// The text with secrets and personal data replaced by `[redacted:KIND]`.
     pub fn redact(&self, text: &str) -> String {
-        let mut text = self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned);
+        self.redacted(text).into_owned()
+    }
+
+    /// The same without a copy where there is nothing to replace, which is the rule.
+    pub fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut text = self.without_known(text);
         // What a replacement uncovers is looked at again, so that redacting twice changes nothing.
         for _ in 0..MOST_PASSES {
             let mut hits = Vec::new();
-            keys::find(&text, &mut hits);
-            formats::find(&text, &mut hits);
+            if TRIGGERS.as_ref().is_none_or(|triggers| triggers.is_match(&*text)) {
+                keys::find(&text, &mut hits);
+                formats::find(&text, &mut hits);
+            }
             personal::find(&text, &mut hits);
             match replace(&text, hits) {
                 Some(redacted) => text = Cow::Owned(redacted),
                 None => break,
             }
         }
-        text.into_owned()
+        text
+    }
+
+    /// The text without the values that this process holds; other secrets stay. For what is redacted further on.
+    pub fn without_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.replace_known(text).map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
     fn replace_known(&self, text: &str) -> Option<String> {

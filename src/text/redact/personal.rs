@@ -7,7 +7,18 @@ use super::{Hit, MAIL};
 
 pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     mails(text, hits);
-    numbers(text, hits);
+    if may_hold_numbers(text.as_bytes()) {
+        numbers(text, hits);
+    }
+}
+
+/// An address has dots or colons, a phone number a plus, a card number many digits.
+fn may_hold_numbers(bytes: &[u8]) -> bool {
+    let count = |wanted: fn(u8) -> bool| bytes.iter().filter(|b| wanted(**b)).count();
+    count(|b| b == b'.') >= 3
+        || count(|b| b == b':') >= 2
+        || count(|b| b == b'+') >= 1
+        || count(|b| b.is_ascii_digit()) >= 13
 }
 
 const ROLES: [&str; 18] = [
@@ -37,9 +48,15 @@ const NOT_DOMAINS: [&str; 14] = [
 
 fn mails(text: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
-    let plain = text.match_indices('@');
-    let escaped = text.match_indices("%40");
-    for (at, sign) in plain.chain(escaped) {
+    if !bytes.contains(&b'@') && !bytes.contains(&b'%') {
+        return;
+    }
+    for (at, b) in bytes.iter().enumerate() {
+        let sign = match b {
+            b'@' => "@",
+            b'%' if bytes[at..].starts_with(b"%40") => "%40",
+            _ => continue,
+        };
         let local = bytes[..at].iter().rev().take(64).take_while(|b| is_local(**b)).count();
         let start = at - local;
         let after = at + sign.len();
@@ -127,6 +144,10 @@ fn run(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool) -> usize {
 fn address(text: &str, start: usize, end: usize, after: u8) -> Option<Hit> {
     let joined = after.is_ascii_alphanumeric() || matches!(after, b'_' | b'-');
     if joined {
+        return None;
+    }
+    let marks = |mark: char| text.get(start..end).map_or(0, |token| token.matches(mark).count());
+    if marks('.') < 3 && marks(':') < 2 {
         return None;
     }
     let token = text.get(start..end)?.trim_end_matches(['.', ':']);

@@ -1,11 +1,14 @@
 //! Splits a text into what it says: strips the framing that platforms put before lines, drops chatter, keeps
 //! messages and frames apart.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::frames::{self, Frame};
+use super::{
+    frames::{self, Frame},
+    framing,
+};
 
 /// So many lines of a text are looked at; the rest is repetition.
 const MOST_LINES: usize = 2000;
@@ -15,40 +18,17 @@ const LONGEST_RECORD: usize = 64 * 1024;
 
 /// One line of a text, understood.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
-    Message(String),
-    Frame(Frame, Language),
+pub(super) enum Line<'a> {
+    Message(Cow<'a, str>),
+    Frame(Frame, Order),
 }
 
+/// How the trace is printed that a frame belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Language {
-    /// The innermost call stands last.
-    Python,
-    Other,
+pub(super) enum Order {
+    InnermostFirst,
+    InnermostLast,
 }
-
-/// Framing of platforms, tried again until none fits.
-static PREFIXES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    const TIME: &str = r"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?: ?Z| ?UTC| ?[+-]\d\d:?\d\d)?";
-    [
-        format!(r"^[^\t]{{1,80}}\t[^\t]{{1,80}}\t{TIME} ?"),
-        format!(r"^{TIME}\t[0-9a-f-]{{36}}\t(?:[A-Z]+\t)?"),
-        format!(r"^{TIME}: [A-Z]+/[A-Za-z]+-\d+\] "),
-        format!(r"^{TIME}\]?:?[ \t]*"),
-        r"^\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?(?: \|)? ?".to_owned(),
-        r"^[A-Za-z][\w.-]{0,40}[-_]\d+ +\| ?".to_owned(),
-        r"^[A-Z][a-z][a-z] +\d{1,2} \d\d:\d\d:\d\d [\w.-]+ ".to_owned(),
-        r"^\[(?:err|out|stderr|stdout|\d+)\] ?".to_owned(),
-        r"^\[?(?:ERROR|WARN|WARNING|CRITICAL|error|warn)\]?[: \t]\s*".to_owned(),
-        r"^ *(?:⨯|✖|×|●) +".to_owned(),
-        r"^(?:Uncaught|Unhandled) (?:\(in promise\) )?".to_owned(),
-        r"^##\[error\]".to_owned(),
-        r"^E {2,}".to_owned(),
-    ]
-    .iter()
-    .filter_map(|pattern| Regex::new(&pattern.replace(r"\d", "[0-9]")).ok())
-    .collect()
-});
 
 /// Lines that say nothing about a cause.
 static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -67,48 +47,68 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The lines of a text without framing, chatter and repetition.
-pub(super) fn read(text: &str) -> Vec<Line> {
-    let stripped: Vec<String> = text
-        .lines()
-        .take(MOST_LINES)
-        .flat_map(|line| unpack(strip(&line[..line.floor_char_boundary(LONGEST_RECORD)])))
-        .map(|mut line| {
-            line.truncate(line.floor_char_boundary(LONGEST_LINE));
-            line
-        })
-        .collect();
-    let understood = understand(&stripped, true);
-    if understood.is_empty() {
-        understand(&stripped, false)
-    } else {
-        understood
+pub(super) fn read<'a>(text: &'a str) -> Vec<Line<'a>> {
+    let mut stripped = Vec::new();
+    for line in text.lines().take(MOST_LINES) {
+        unpack(
+            framing::strip(&line[..line.floor_char_boundary(LONGEST_RECORD)]),
+            &mut stripped,
+        );
     }
+    let understood = understand(&stripped);
+    if !understood
+        .iter()
+        .all(|line| matches!(line, Line::Frame(Frame::Foreign, _)))
+    {
+        return understood;
+    }
+    // Nothing but chatter and foreign frames: then these are what it says.
+    let bare = |line: &Cow<'a, str>| match line {
+        Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+        Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
+    };
+    stripped
+        .iter()
+        .map(bare)
+        .filter(|line| !line.is_empty())
+        .map(Line::Message)
+        .collect()
 }
 
-fn understand(lines: &[String], drop_chatter: bool) -> Vec<Line> {
-    let mut out: Vec<Line> = Vec::new();
+fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
+    let mut out: Vec<Line<'a>> = Vec::with_capacity(lines.len());
     let mut echo = false;
     for line in lines {
         let content = line.trim();
         if content.is_empty() {
             continue;
         }
-        if let Some(frame) = frames::frame(line) {
-            let python = content.starts_with("File \"");
-            echo = python;
+        if let Some(found) = frames::frame(line) {
+            let last = frames::is_innermost_last(content);
+            echo = last;
             out.push(Line::Frame(
-                frame,
-                if python { Language::Python } else { Language::Other },
+                found.frame,
+                if last {
+                    Order::InnermostLast
+                } else {
+                    Order::InnermostFirst
+                },
             ));
+            if let Some(message) = found.message {
+                out.push(Line::Message(Cow::Owned(message.to_owned())));
+            }
             continue;
         }
         // Python shows the source of each frame under it.
         let indented = line.starts_with("    ");
-        if (echo && indented) || (drop_chatter && is_chatter(content)) {
+        if (echo && indented) || is_chatter(content) {
             continue;
         }
         echo = false;
-        out.push(Line::Message(content.to_owned()));
+        out.push(Line::Message(match line {
+            Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+            Cow::Owned(_) => Cow::Owned(content.to_owned()),
+        }));
     }
     out
 }
@@ -119,24 +119,13 @@ fn is_chatter(content: &str) -> bool {
 
 /// `github.com/acme/shop/cart.(*Handler).Merge(0xc000b55596, …)`: a name with its arguments, nothing else.
 fn is_go_call(content: &str) -> bool {
+    if !content.ends_with(')') {
+        return false;
+    }
     let Some((name, arguments)) = content.split_once("(0x").or_else(|| content.split_once("({0x")) else {
         return false;
     };
-    !name.contains(' ') && name.contains('.') && arguments.ends_with(')')
-}
-
-fn strip(line: &str) -> &str {
-    let mut rest = line;
-    for _ in 0..6 {
-        let Some(end) = PREFIXES
-            .iter()
-            .find_map(|prefix| prefix.find(rest).map(|m| m.end()).filter(|end| *end > 0))
-        else {
-            break;
-        };
-        rest = &rest[end..];
-    }
-    rest
+    !name.contains(' ') && name.contains('.') && !arguments.is_empty()
 }
 
 /// Fields of a structured log line that say something about a cause.
@@ -156,45 +145,36 @@ const TELLING: [&str; 12] = [
 ];
 
 /// A structured log line says what its message, error and origin fields say.
-fn unpack(line: &str) -> Vec<String> {
-    if !line.starts_with('{') || !line.ends_with('}') {
-        return vec![line.to_owned()];
+fn unpack<'a>(line: &'a str, out: &mut Vec<Cow<'a, str>>) {
+    if line.starts_with('{')
+        && line.ends_with('}')
+        && let Ok(serde_json::Value::Object(object)) = serde_json::from_str(line)
+    {
+        let from = out.len();
+        fields(&object, out);
+        if out.len() > from {
+            return;
+        }
     }
-    let Ok(serde_json::Value::Object(object)) = serde_json::from_str(line) else {
-        return vec![line.to_owned()];
-    };
-    let mut out = Vec::new();
+    out.push(Cow::Borrowed(&line[..line.floor_char_boundary(LONGEST_LINE)]));
+}
+
+fn fields(object: &serde_json::Map<String, serde_json::Value>, out: &mut Vec<Cow<'_, str>>) {
     for key in TELLING {
         match object.get(key) {
-            Some(serde_json::Value::String(text)) => out.extend(text.lines().map(str::to_owned)),
-            Some(inner @ serde_json::Value::Object(_)) => out.extend(unpack(&inner.to_string())),
+            Some(serde_json::Value::String(text)) => out.extend(
+                text.lines()
+                    .map(|line| Cow::Owned(line[..line.floor_char_boundary(LONGEST_LINE)].to_owned())),
+            ),
+            Some(serde_json::Value::Object(inner)) => fields(inner, out),
             _ => {}
         }
     }
-    if out.is_empty() { vec![line.to_owned()] } else { out }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn framing_goes() {
-        for line in [
-            "boom",
-            "2026-02-24T09:19:53.843Z boom",
-            "[02:14:49.355] boom",
-            "api-1     | boom",
-            "17:21:35.873 | boom",
-            "test (20.x)\tRun pnpm test\t2025-10-09T09:16:54.3312120Z boom",
-            "2025-07-06T19:20:51.894723Z [err] 2025-07-06T19:20:51.886708Z  WARN boom",
-            "2026-07-21T23:38:54.651Z\t9cf83894-6d6f-4b52-a197-96b17557b940\tERROR\tboom",
-            " ⨯ boom",
-            "worker-1  | [2025-02-05 18:07:55.346 UTC] [3171] [ERROR] boom",
-        ] {
-            assert_eq!(strip(line), "boom", "{line}");
-        }
-    }
 
     #[test]
     fn chatter_goes_unless_it_is_all() {

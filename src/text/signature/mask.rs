@@ -1,217 +1,253 @@
 //! Replaces the volatile parts of one line by their kind. What tells causes apart stays: names, codes, statuses.
 //! Hand-written and linear; it knows shapes and no products.
 
-use std::{
-    borrow::Cow,
-    net::{Ipv4Addr, Ipv6Addr},
+use super::{
+    access, bytes, calendar, frames,
+    output::Output,
+    pairs,
+    people::is_person,
+    shapes::{self, Shape},
+    words::{Context, parts, plain},
 };
-
-use super::words::{Context, contains_word, parts};
 
 /// The line with its volatile parts masked and its white space made single.
 pub(super) fn mask(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    let mut words = Context {
-        failing: ["http", "status", "respon", "request", "fail", "error"]
-            .iter()
-            .any(|word| contains_word(line, word)),
-        ..Context::default()
+    let line = line.trim().trim_end_matches(['.', ' ']);
+    let mut scan = Scan {
+        rest: line,
+        out: Output::new(line.len()),
+        words: Context::new(line),
+        record: pairs::is_record(line),
+        key: "",
     };
-    // A parser names the character that it stumbled over.
-    let line = &without_character(line);
-    let mut rest = line.trim().trim_end_matches(['.', ' ']);
-    while let Some(c) = rest.chars().next() {
-        if rest.starts_with("[redacted:") {
-            let end = rest.find(']').map_or(rest.len(), |end| end + 1);
-            out.push_str(redacted_as(&rest[..end]));
-            rest = &rest[end..];
-        } else if let Some(value) = rest.strip_prefix(")=(") {
-            // A database names the column and shows the row's value.
-            out.push_str(")=(<v>");
-            rest = value.find(')').map_or("", |end| &value[end..]);
-        } else if c.is_whitespace() || is_ruling(rest, c, &out) {
-            if !out.ends_with(' ') && !out.is_empty() {
-                out.push(' ');
-            }
-            rest = rest.trim_start_matches(c);
-        } else if is_delimiter(c) {
-            out.push(c);
-            words.quoted = matches!(c, '"' | '\'' | '`');
-            rest = &rest[c.len_utf8()..];
+    while let Some(first) = scan.rest.bytes().next() {
+        let key = std::mem::take(&mut scan.key);
+        let kind = bytes::kind(first);
+        if kind & bytes::SPACE != 0 {
+            scan.space(first as char);
+        } else if kind & bytes::MARK != 0 {
+            scan.mark(first, key);
+        } else if kind & bytes::FOREIGN != 0 {
+            scan.foreign();
         } else {
-            let mut end = run_end(rest, is_delimiter);
-            if rest[..end].contains("://") {
-                end = run_end(rest, |c| is_delimiter(c) && c != '=');
-            }
-            let (run, tail) = rest.split_at(end);
-            words.next = next_word(tail);
-            words.last = tail.chars().all(|c| c.is_whitespace() || is_delimiter(c));
-            mask_run(run, &mut words, &mut out);
-            words.quoted = false;
-            rest = tail;
+            scan.run();
         }
     }
-    out.truncate(out.trim_end().len());
-    out
+    scan.out.finish()
 }
 
-fn without_character(line: &str) -> Cow<'_, str> {
-    let Some((before, after)) = line.split_once("nexpected token ") else {
-        return Cow::Borrowed(line);
-    };
-    let mut chars = after.chars();
-    match (chars.next(), chars.next()) {
-        (Some(_), None | Some(' ' | ',')) => Cow::Owned(format!(
-            "{before}nexpected token <v>{}",
-            &after[after.ceil_char_boundary(1)..]
-        )),
-        _ => Cow::Borrowed(line),
+struct Scan<'a> {
+    rest: &'a str,
+    out: Output,
+    words: Context<'a>,
+    /// The line is a list of `key=value`.
+    record: bool,
+    /// The run that ends right before the rest.
+    key: &'a str,
+}
+
+impl<'a> Scan<'a> {
+    /// Drawn lines, typographic quotes and spaces outside ASCII; all else is a letter.
+    fn foreign(&mut self) {
+        let c = self.rest.chars().next().unwrap_or(' ');
+        if c.is_whitespace() || matches!(c, '─' | '⎯' | '━' | '═') {
+            self.space(c);
+        } else if bytes::is_quote(c) {
+            self.out.push(c);
+            self.words.quoted = false;
+            self.rest = &self.rest[c.len_utf8()..];
+        } else {
+            self.run();
+        }
+    }
+
+    fn space(&mut self, c: char) {
+        self.out.separate(' ');
+        self.rest = match self.rest.as_bytes() {
+            [b' ', next, ..] if *next != b' ' => &self.rest[1..],
+            _ => self.rest.trim_start_matches(c),
+        };
+    }
+
+    fn mark(&mut self, first: u8, key: &'a str) {
+        let rest = self.rest;
+        if first == b'[' && rest.starts_with("[redacted:") {
+            let near = &rest[..rest.floor_char_boundary(40)];
+            let end = near.find(']').map_or(near.len(), |end| end + 1);
+            self.out.mask(redacted_as(&rest[..end]));
+            self.rest = &rest[end..];
+            return;
+        }
+        if self.is_ruling(first) {
+            return self.space(first as char);
+        }
+        if first == b')' && rest.starts_with(")=(") {
+            // A database names the column and shows the row's value.
+            self.out.push_str(")=(");
+            self.out.mask("<v>");
+            self.rest = rest[3..].find(')').map_or("", |end| &rest[3 + end..]);
+            return;
+        }
+        self.rest = &rest[1..];
+        if first == b'"'
+            && let Some(request) = access::answered(self.rest)
+        {
+            for piece in ["\"", request.method, " <path>\"", request.between] {
+                self.out.push_str(piece);
+            }
+            self.out.mask("<n>");
+            self.rest = &self.rest[request.length..];
+            return self.words.forget();
+        }
+        self.words.quoted = matches!(first, b'"' | b'\'' | b'`');
+        if is_stumbled_over(&rest[..1], self.rest, &self.words) {
+            return self.whole("<v>");
+        }
+        match first {
+            b',' | b';' => self.out.separate(first as char),
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' => self.out.bracket(first as char),
+            b'=' => {
+                self.out.push('=');
+                if let Some(length) = pairs::varying_value(key, self.rest, self.record) {
+                    self.out.mask("<v>");
+                    self.rest = &self.rest[length..];
+                }
+            }
+            _ => self.out.push(first as char),
+        }
+    }
+
+    fn run(&mut self) {
+        let rest = self.rest;
+        let (mut end, has) = bytes::run(rest, false);
+        if has == bytes::LOWER && !self.words.expects_a_value() {
+            // Most of a line is plain words.
+            self.rest = &rest[end..];
+            self.key = &rest[..end];
+            self.words.quoted = false;
+            return plain(self.key, &mut self.words, &mut self.out);
+        }
+        let first = rest.as_bytes()[0];
+        if self.is_ruling(first) {
+            return self.space(first as char);
+        }
+        let address = has & bytes::JOINT != 0 && is_web_address(&rest[..end]);
+        if address {
+            end = bytes::run(rest, true).0;
+        }
+        let (run, tail) = rest.split_at(end);
+        self.words.tail = tail;
+        self.rest = tail;
+        self.key = run;
+        if let Some(length) = calendar::date(rest, run) {
+            self.whole("<time>");
+            self.rest = &rest[length..];
+        } else if is_stumbled_over(run, tail, &self.words) {
+            self.out.mask("<v>");
+        } else if !self.words.quoted && is_person(run, tail, &self.words) {
+            self.whole("<user>");
+        } else if has & (bytes::JOINT | bytes::FOREIGN) == 0 {
+            parts(run, &mut self.words, &mut self.out);
+        } else {
+            self.joined(run, address);
+        }
+        self.words.quoted = false;
+        self.rest = &self.rest[std::mem::take(&mut self.words.consumed)..];
+    }
+
+    /// A path that varies: one of the machine, or a deep one. In quotes it is a name, unless there are ids in it.
+    fn is_place(&self, core: &str, shape: &Shape, from: usize) -> bool {
+        let numbered = self.out.masked_since(from);
+        shapes::is_path(core)
+            && if self.words.quoted {
+                numbered && shape.slashes >= 4
+            } else {
+                shape.slashes >= 4 || shapes::is_of_machine(core)
+            }
+    }
+
+    /// A line drawn with characters, of whatever length.
+    fn is_ruling(&self, b: u8) -> bool {
+        let least = if self.out.is_empty() { 3 } else { 5 };
+        matches!(b, b'=' | b'-' | b'_' | b'~' | b'*' | b'#')
+            && self.out.at_start_of_word()
+            && self.rest.len() >= least
+            && self.rest.bytes().take(least).all(|other| other == b)
+    }
+
+    fn whole(&mut self, mask: &str) {
+        self.out.mask(mask);
+        self.words.forget();
+    }
+
+    /// A run that is more than one word.
+    fn joined(&mut self, run: &'a str, address: bool) {
+        let core = run.trim_end_matches(['.', ':', '!', '?', '-']);
+        let tail = &run[core.len()..];
+        let core = if core.starts_with('/') {
+            frames::rootless(core)
+        } else {
+            core
+        };
+        let shape = Shape::of(core);
+        if address {
+            self.url(core);
+        } else if shape.dots > 0 && self.out.ends_with_host_in_bracket() && shape.is_host() {
+            self.whole("<host>");
+        } else if let Some(masked) = shapes::whole(core, &shape, self.words.tail) {
+            self.whole(masked);
+        } else if let Some(path) = shapes::temporary(core) {
+            self.out.mask("<tmp>");
+            parts(path, &mut self.words, &mut self.out);
+        } else {
+            let (from, behind) = (self.out.len(), self.words.previous);
+            parts(core, &mut self.words, &mut self.out);
+            if shape.slashes > 1 && !access::is_method(behind) && self.is_place(core, &shape, from) {
+                self.out.replace_from(from, "<path>");
+            }
+        }
+        self.out.push_str(tail);
+    }
+
+    /// Scheme and host stay, so do the words of the path; queries, ports and ids go.
+    fn url(&mut self, run: &'a str) {
+        let run = run.split(['?', '#']).next().unwrap_or_default();
+        let (scheme, rest) = run.split_once("://").unwrap_or(("", run));
+        self.out.push_str(scheme);
+        self.out.push_str("://");
+        let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
+        let authority = authority.rsplit('@').next().unwrap_or_default();
+        let host = authority.split(':').next().unwrap_or_default();
+        if shapes::is_address(authority) || shapes::is_numbered_host(host) {
+            self.out.mask("<host>");
+        } else {
+            parts(host, &mut Context::new(host), &mut self.out);
+        }
+        parts(path, &mut Context::new(path), &mut self.out);
+        self.words.forget();
     }
 }
 
-/// A line drawn with characters, of whatever length.
-fn is_ruling(rest: &str, c: char, out: &str) -> bool {
-    let drawn = matches!(c, '─' | '⎯' | '━' | '═');
-    let repeated =
-        matches!(c, '=' | '-' | '_' | '~' | '*' | '#') && rest.len() > 2 && rest.bytes().take(3).all(|b| b == c as u8);
-    drawn || (repeated && (out.is_empty() || out.ends_with(' ')))
+fn is_web_address(run: &str) -> bool {
+    run.as_bytes().contains(&b':') && run.contains("://")
 }
 
-fn run_end(rest: &str, delimiter: impl Fn(char) -> bool) -> usize {
-    rest.find(|c: char| c.is_whitespace() || delimiter(c))
-        .unwrap_or(rest.len())
-}
-
-fn is_delimiter(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\''
-            | '`'
-            | '('
-            | ')'
-            | '<'
-            | '>'
-            | '['
-            | ']'
-            | '{'
-            | '}'
-            | ','
-            | ';'
-            | '|'
-            | '='
-            | '‘'
-            | '’'
-            | '“'
-            | '”'
-    )
+/// A parser names the character that it stumbled over.
+fn is_stumbled_over(run: &str, tail: &str, words: &Context<'_>) -> bool {
+    words.previous == "token"
+        && words.before.ends_with("nexpected")
+        && run.chars().nth(1).is_none()
+        && (tail.is_empty() || tail.starts_with([' ', ',']))
 }
 
 /// A redacted value counts as the mask that the value itself would have got.
 fn redacted_as(mark: &str) -> &'static str {
     match mark {
         "[redacted:mail]" => "<mail>",
-        "[redacted:ip]" => "<ip>",
+        "[redacted:ip]" => "<host>",
         "[redacted:phone]" | "[redacted:card]" => "<n>",
         _ => "<secret>",
     }
-}
-
-fn next_word(tail: &str) -> String {
-    let tail = tail.trim_start_matches([' ', '\'', '"', ')']);
-    tail.chars().take_while(char::is_ascii_alphabetic).take(12).collect()
-}
-
-fn mask_run(run: &str, words: &mut Context, out: &mut String) {
-    let core = run.trim_end_matches(['.', ':', '!', '?']);
-    let tail = &run[core.len()..];
-    if core.contains("://") {
-        out.push_str(&url(core));
-        words.previous.clear();
-    } else if let Some(masked) = whole(core) {
-        out.push_str(masked);
-        words.previous.clear();
-    } else if let Some(path) = temporary(core) {
-        out.push_str("<tmp>");
-        parts(path, words, out);
-    } else {
-        parts(core, words, out);
-    }
-    out.push_str(tail);
-}
-
-/// A run that is one volatile thing as a whole.
-fn whole(run: &str) -> Option<&'static str> {
-    if is_address(run) {
-        return Some("<ip>");
-    }
-    if run.contains("***") {
-        return Some("<secret>");
-    }
-    if is_time(run) {
-        return Some("<time>");
-    }
-    if run.matches(':').count() >= 4
-        && run
-            .split(':')
-            .all(|pair| pair.len() == 2 && pair.bytes().all(|b| b.is_ascii_hexdigit()))
-    {
-        return Some("<hex>");
-    }
-    let (local, domain) = run.split_once('@')?;
-    let mail = !local.is_empty()
-        && domain.contains('.')
-        && domain.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
-    (mail && !domain.starts_with(|c: char| c.is_ascii_digit())).then_some("<mail>")
-}
-
-fn is_address(run: &str) -> bool {
-    let run = run.trim_start_matches('/');
-    if let Some(port) = run.strip_prefix(":::") {
-        return port.bytes().all(|b| b.is_ascii_digit());
-    }
-    let host = match run.rsplit_once(':') {
-        Some((host, port)) if !host.contains(':') && port.bytes().all(|b| b.is_ascii_digit()) => host,
-        _ => run,
-    };
-    let v6 =
-        run.matches(':').count() >= 2 && run.bytes().any(|b| b.is_ascii_digit()) && run.parse::<Ipv6Addr>().is_ok();
-    host.parse::<Ipv4Addr>().is_ok() || v6
-}
-
-/// Dates, times of day and their combinations.
-fn is_time(run: &str) -> bool {
-    let digits = run.bytes().filter(u8::is_ascii_digit).count();
-    let allowed = run.bytes().all(|b| b.is_ascii_digit() || b":.-/+TZ,".contains(&b));
-    let clock = run.matches(':').count() >= 1 && digits >= 3;
-    let date = (run.matches('-').count() == 2 || run.matches('/').count() == 2) && (6..=8).contains(&digits);
-    allowed && run.starts_with(|c: char| c.is_ascii_digit()) && (clock || date)
-}
-
-/// What follows the one volatile component of a path in a temporary directory.
-fn temporary(run: &str) -> Option<&str> {
-    const ROOTS: [&str; 5] = ["/tmp/", "/var/tmp/", "/private/tmp/", "/dev/shm/", "/var/folders/"];
-    let root = ROOTS.iter().find(|root| run.starts_with(**root))?;
-    let rest = &run[root.len()..];
-    Some(rest.find('/').map_or("", |slash| &rest[slash..]))
-}
-
-/// Scheme and host stay, so do the words of the path; queries, ports and ids go.
-fn url(run: &str) -> String {
-    let run = run.split(['?', '#']).next().unwrap_or_default();
-    let mut out = String::new();
-    let (scheme, rest) = run.split_once("://").unwrap_or(("", run));
-    out.push_str(scheme);
-    out.push_str("://");
-    let (authority, path) = rest.find('/').map_or((rest, ""), |slash| rest.split_at(slash));
-    let authority = authority.rsplit('@').next().unwrap_or_default();
-    let host = authority.split(':').next().unwrap_or_default();
-    if is_address(authority) {
-        out.push_str("<ip>");
-    } else {
-        parts(host, &mut Context::default(), &mut out);
-    }
-    parts(path, &mut Context::default(), &mut out);
-    out
 }
 
 #[cfg(test)]
@@ -226,21 +262,39 @@ mod tests {
                 "req 5d1c2c1e-1111-4222-8333-944445555666 took 12ms",
                 "req <uuid> took <time>",
             ),
-            ("connect ECONNREFUSED 10.56.56.155:8080", "connect ECONNREFUSED <ip>"),
+            ("connect ECONNREFUSED 10.56.56.155:8080", "connect ECONNREFUSED <host>"),
             ("at 2026-01-02T03:04:05.678Z: boom", "at <time>: boom"),
+            ("since Mon Jun 19 03:40:11 2006, boom", "since <time>, boom"),
             ("for jane@corp.example.org", "for <mail>"),
             ("for [redacted:mail]", "for <mail>"),
-            ("commit b5cbdb1cd78158a9 of 0xdeadBEEF", "commit <hex> of <hex>"),
+            ("commit b5cbdb1cd78158a9 of 0xdeadBEEF", "commit <n> of <n>"),
             ("open /tmp/job_vbvcmwzh/package.tgz", "open <tmp>/package.tgz"),
             (
                 "GET https://feed.example.com:81/v2/quotes?nonce=fb52",
                 "GET https://feed.example.com/v2/quotes",
             ),
             ("H.map is not a function", "<v>.map is not a function"),
-            ("of `lhImKBeQdwkT`", "of `<id>`"),
-            ("listen :::44347", "listen <ip>"),
+            ("of `lhImKBeQdwkT`", "of `<n>`"),
+            ("listen :::44347", "listen <host>"),
             ("6.35s   left", "<time> left"),
             ("E unique-381 failed", "E unique-<n> failed"),
+            ("pod api-7d9f8b6c5d-x2x9z is gone", "pod api-<n> is gone"),
+            (
+                "session opened for user ann by (uid=0)",
+                "session opened for user <user> by (uid=<v>)",
+            ),
+            ("no answer for ann from 10.1.2.3", "no answer for <user> from <host>"),
+            ("name ns.example.net [10.1.2.3] differs", "name <host> [<host>] differs"),
+            (
+                "wrote 2 blocks in 3 KB, 1 block left",
+                "wrote <n> block in <size>, <n> block left",
+            ),
+            (
+                "a=1, b=zoo, c=\"x y\" and status=failed",
+                "a=<v>, b=<v>, c=<v> and status=failed",
+            ),
+            ("moved /srv/data/part_7/file to /var/lib/x", "moved <path> to <path>"),
+            ("slot R02-M1-N0-C:J12-U11 is hot", "slot <n> is hot"),
         ] {
             assert_eq!(mask(line), want, "{line}");
         }
@@ -261,8 +315,55 @@ mod tests {
             "\"code\": -32000",
             "getTodoById of HTTPServerError",
             "utf8 sha256 base64",
+            "password authentication failed for user \"reporting\"",
+            "user not found from here on",
+            "cannot open '/etc/app/a.conf'",
+            "POST /account/settings/billing/plans failed",
+            "enabled=true cached=false state=warm ready=yes",
+            "May be late in the Fall",
         ] {
             assert_eq!(mask(line), line);
+        }
+    }
+
+    #[test]
+    fn lists_of_any_length_look_alike() {
+        for (line, want) in [
+            ("delete blk_1 blk_22 blk_333", "delete blk_<n>"),
+            ("delete blk_1", "delete blk_<n>"),
+            ("nodes [1, 2, 3, 4] and [7]", "nodes [<n>] and [<n>]"),
+            ("node-1 0x1f ok, node-22 0x2f ok", "node-<n> <n> ok"),
+            ("the the words", "the the words"),
+        ] {
+            assert_eq!(mask(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn answered_requests_look_alike_and_failed_ones_do_not() {
+        let line = |path: &str, status: u16| format!("10.1.2.3 \"GET {path} HTTP/1.1\" status: {status} len: 17");
+        assert_eq!(mask(&line("/a/b", 200)), mask(&line("/c", 204)));
+        assert_ne!(mask(&line("/a/b", 500)), mask(&line("/c", 500)));
+        assert_ne!(mask(&line("/a/b", 500)), mask(&line("/a/b", 502)));
+    }
+
+    #[test]
+    fn work_grows_with_the_line_and_no_faster() {
+        for piece in [
+            "a=(",
+            "\"",
+            "user ",
+            "<n> ",
+            "1:",
+            "/a1",
+            "Jun 1 ",
+            "404 ",
+            "[redacted:",
+            "x-1_",
+            "é",
+            "==",
+        ] {
+            assert!(mask(&piece.repeat(100_000 / piece.len())).len() < 300_000, "{piece}");
         }
     }
 }

@@ -1,20 +1,30 @@
 //! `signature(text)`: stable identity of a cause. Deterministic, stateless, linear time; no source, kind or order
 //! goes into it, so that a log line, a tracker's event and a CI trace of one exception are one cause.
 
+mod access;
+mod bytes;
+mod calendar;
 mod frames;
+mod framing;
 mod label;
 mod lines;
 mod mask;
+mod numbers;
+mod output;
+mod pairs;
+mod people;
+mod random;
+mod shapes;
 mod words;
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
 use sha2::{Digest, Sha256};
 
 use super::Redactor;
 use crate::model::{Signature, signal::Culprit};
 use frames::Frame;
-use lines::{Language, Line};
+use lines::{Line, Order};
 
 /// Part of every hash: a change of the rules gives new signatures knowingly.
 const VERSION: &str = "v1:";
@@ -35,9 +45,10 @@ pub struct Signed {
 /// The signature of a text. It is cleaned and redacted first, so that a raw line and what was stored of it have one
 /// signature, and nothing secret is in the template.
 pub fn signature(text: &str) -> Signed {
-    let lines = lines::read(&harmless(text));
+    let text = harmless(text);
+    let lines = lines::read(&text);
     let top = top_frame(&lines);
-    let template = template(&lines, top);
+    let template = join(&lines, top);
     let culprit = match top {
         Some(frame) => Some(frame.clone()),
         None => lines.iter().find_map(|line| match line {
@@ -53,9 +64,17 @@ pub fn signature(text: &str) -> Signed {
     }
 }
 
+/// The template alone. Texts have one signature exactly when they have one template, so a stream can be counted by
+/// these and the rest be asked for once each.
+pub fn template(text: &str) -> String {
+    let text = harmless(text);
+    let lines = lines::read(&text);
+    join(&lines, top_frame(&lines))
+}
+
 /// What stops the attempts at one incident: the failing test, what it said, and which files the attempt changed.
 pub fn failure_signature<P: AsRef<str>>(test: &str, message: &str, paths: &[P]) -> String {
-    let message = template(&lines::read(&harmless(message)), None);
+    let message = join(&lines::read(&harmless(message)), None);
     let mut paths: Vec<&str> = paths.iter().map(AsRef::as_ref).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -64,12 +83,25 @@ pub fn failure_signature<P: AsRef<str>>(test: &str, message: &str, paths: &[P]) 
     hash(&parts).to_string()
 }
 
-fn harmless(text: &str) -> String {
-    without_shown(&Redactor::default().redact(&super::clean(text)))
+static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
+
+fn harmless(text: &str) -> Cow<'_, str> {
+    let cleaned = super::clean::cleaned(text);
+    let harmless = match REDACTOR.redacted(&cleaned) {
+        Cow::Owned(redacted) => Cow::Owned(redacted),
+        Cow::Borrowed(_) => cleaned,
+    };
+    match without_shown(&harmless) {
+        Some(text) => Cow::Owned(text),
+        None => harmless,
+    }
 }
 
 /// Without the characters that cleaning made visible: strewn in, they would split a cause.
-fn without_shown(text: &str) -> String {
+fn without_shown(text: &str) -> Option<String> {
+    if !text.as_bytes().contains(&b'\\') || !text.contains("\\u{") {
+        return None;
+    }
     let mut out = String::with_capacity(text.len());
     let mut pieces = text.split("\\u{");
     out.push_str(pieces.next().unwrap_or_default());
@@ -82,23 +114,26 @@ fn without_shown(text: &str) -> String {
             }
         }
     }
-    out
+    Some(out)
 }
 
 /// The first frame in the application's own code; Python prints the innermost call last.
-fn top_frame(lines: &[Line]) -> Option<&Culprit> {
-    let own = |line| match line {
-        &Line::Frame(Frame::Own(ref culprit), language) => Some((culprit, language)),
+fn top_frame<'a>(lines: &'a [Line<'_>]) -> Option<&'a Culprit> {
+    let own = |line: &'a Line<'_>| match line {
+        Line::Frame(Frame::Own(culprit), language) => Some((culprit, *language)),
         _ => None,
     };
     let first = lines.iter().find_map(own)?;
     match first.1 {
-        Language::Other => Some(first.0),
-        Language::Python => lines.iter().rev().find_map(own).map(|(culprit, _)| culprit),
+        Order::InnermostFirst => Some(first.0),
+        Order::InnermostLast => lines.iter().rev().find_map(own).map(|(culprit, _)| culprit),
     }
 }
 
-fn template(lines: &[Line], top: Option<&Culprit>) -> String {
+fn join(lines: &[Line<'_>], top: Option<&Culprit>) -> String {
+    if let [Line::Message(message)] = lines {
+        return mask::mask(message);
+    }
     let mut seen = HashSet::new();
     let mut parts: Vec<String> = lines
         .iter()

@@ -43,6 +43,12 @@ fn a_mail_whose_answer_is_lost_is_sent_again_as_the_same_mail() {
     std::fs::write(&env, format!("{old}SMTP_URL=smtp://127.0.0.1:{port}\n")).unwrap();
 
     rig.live_through(&BTreeSet::new(), Phase::BeforeIntent, After::RunAgain);
+    // The incident did not wait for its message.
+    for _ in 0..2 {
+        rig.step(15);
+        rig.clean(&rig.home.clone());
+    }
+    assert!(store_of(&rig.home).letters().unwrap().is_empty());
     assert!(store_of(&rig.home).open_effects().unwrap().is_empty());
     let taken = taken.lock().unwrap().clone();
     let ids: BTreeSet<&str> = taken.iter().map(|mail| id_of(mail)).collect();

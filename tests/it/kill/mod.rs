@@ -6,6 +6,7 @@
 
 mod homes;
 mod locks;
+mod looks;
 mod mail;
 mod quiet;
 mod rig;

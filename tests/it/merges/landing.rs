@@ -2,7 +2,7 @@
 //! a base that moves; rules that ask for a person; and a merge that makes things worse.
 
 use serde_json::json;
-use tick::demo::{Act, Fault, Which};
+use tick::demo::{Act, Fault, Which, World};
 
 use super::prepared::{Prepared, Wants};
 
@@ -79,23 +79,46 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
 const NO_NOTES: &str = "import pathlib\nimport unittest\n\n\nclass Notes(unittest.TestCase):\n    def test_no_notes(self):\n        \
                         self.assertEqual(list(pathlib.Path('.').glob('notes/*')), [])\n";
 
+/// A person adds one test file to the default branch.
+fn plant(world: &World, path: &str, text: &str) {
+    let author = tick::demo::forge::Author {
+        name: "ada",
+        at: world.now(),
+    };
+    let files = [(path.to_owned(), Some(text.as_bytes().to_vec()))];
+    world.repo().commit("main", None, author, "a test", &files).unwrap();
+}
+
 #[test]
 fn a_race_that_breaks_the_tests_is_reverted_at_once() {
     let prepared = Prepared::before_merge(&Wants {
-        world: |world| {
-            let author = tick::demo::forge::Author {
-                name: "ada",
-                at: world.now(),
-            };
-            let files = [("tests/test_notes.py".to_owned(), Some(NO_NOTES.as_bytes().to_vec()))];
-            world.repo().commit("main", None, author, "no notes", &files).unwrap();
-        },
+        world: |world| plant(world, "tests/test_notes.py", NO_NOTES),
         ..Wants::default()
     });
     prepared.world().fault(merge_call(), Fault::WrongParent);
     let run = prepared.tick();
     assert_eq!(run.code, Some(1), "{}", run.text);
     taken_back(&prepared);
+    prepared.finish();
+}
+
+#[test]
+fn a_race_is_not_blamed_for_what_could_not_be_loaded_before() {
+    let prepared = Prepared::before_merge(&Wants {
+        world: |world| plant(world, "tests/test_lost.py", "import shop.lost\n"),
+        ..Wants::default()
+    });
+    prepared.world().fault(merge_call(), Fault::WrongParent);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    let landed = prepared.merged_by_us().expect("merged");
+    let sql = "SELECT verdict FROM evidence WHERE kind = 'landed-tests' AND head = ?1";
+    let verdict = prepared.ask(sql, &landed);
+    assert!(
+        verdict.len() == 1 && verdict[0].contains("1 could not be loaded before either"),
+        "{verdict:?}"
+    );
+    assert_eq!(prepared.pulls_of_ours(), 1, "nothing is taken back");
     prepared.finish();
 }
 
@@ -110,6 +133,10 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
     assert_eq!(run.code, Some(0), "{}", run.text);
     prepared.events(900, 14);
     let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "one look may be a burst: {}", run.text);
+    prepared.stage.step(15);
+    prepared.events(900, 14);
+    let run = prepared.tick();
     assert_eq!(run.code, Some(1), "{}", run.text);
     taken_back(&prepared);
     assert_ne!(prepared.world().main_head().unwrap(), merged);
@@ -122,6 +149,60 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
     }
     assert_eq!(prepared.pulls_of_ours(), 2, "the fix and its revert");
     assert!(prepared.subjects().is_empty());
+    prepared.finish();
+}
+
+/// The base moves while the checks of the revert run: it follows, three times, and is never forced.
+#[test]
+fn a_revert_follows_a_base_that_moves() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    let run = prepared.tick();
+    let merged = prepared.merged_by_us().unwrap_or_else(|| panic!("{}", run.text));
+    prepared.world().wait_deployed().unwrap();
+    prepared.stage.step(15);
+    prepared.tick();
+    // Worse in two looks.
+    prepared.events(900, 14);
+    prepared.tick();
+    prepared.stage.step(15);
+    prepared.events(900, 14);
+    let opens = Which::first("POST", "*/pulls");
+    prepared.world().after(opens.clone(), Act::MoveBase);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(1), "{}", run.text);
+    taken_back(&prepared);
+    let reverts = prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "revert");
+    assert_eq!(reverts, ["SameTree", "AppliedAndPasses"]);
+    let body = prepared.pull().body;
+    assert!(
+        body.contains("Later commits stay"),
+        "the body is about the newest head\n{body}"
+    );
+    assert_ne!(prepared.world().main_head().unwrap(), merged);
+    prepared.finish();
+}
+
+#[test]
+fn a_base_that_moves_faster_than_the_revert_makes_it_a_persons() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    prepared.tick();
+    prepared.world().wait_deployed().unwrap();
+    prepared.stage.step(15);
+    prepared.tick();
+    // Worse in two looks.
+    prepared.events(900, 14);
+    prepared.tick();
+    prepared.stage.step(15);
+    prepared.events(900, 14);
+    let pushes = Which::first("POST", "*/git-receive-pack").always();
+    prepared.world().after(pushes, Act::MoveBase);
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(1), "{}", run.text);
+    let reverts = prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "revert");
+    assert_eq!(reverts.len(), 4, "{reverts:?}");
+    let mails = prepared.world().mail().take().unwrap();
+    assert!(mails.len() == 1 && mails[0].body.contains("moves faster"), "{mails:?}");
+    assert_eq!(prepared.pull().merge_sha, None);
     prepared.finish();
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::json;
 use tick::{adapters::clock::instant, demo::Act};
 
 use super::prepared::{Prepared, Wants};
@@ -94,6 +95,43 @@ fn a_persons_push_makes_the_branch_theirs_until_keep_branch() {
     prepared.merged_by_us().unwrap_or_else(|| panic!("{}", run.text));
     assert_eq!(prepared.pull().head_sha, theirs);
     prepared.assert_evidence(&theirs, &run.text);
+    prepared.finish();
+}
+
+/// A process died over an edit of the pull request, and then a person took it into their own hands: nothing is left that
+/// tick still wants to know.
+#[test]
+fn what_was_begun_before_a_person_took_over_is_left() {
+    let acts = [
+        Act::MoveHead,
+        Act::ClosePull {
+            login: "ada".to_owned(),
+        },
+        Act::MergePull {
+            login: "ada".to_owned(),
+        },
+    ];
+    let mut prepared = Prepared::start(&Wants {
+        config: json!({ "sensitivePaths": ["shop/discount.py"] }),
+        ..Wants::default()
+    });
+    let died = prepared.run(&["--json", "--crash-at", "body::after-intent"]);
+    assert_eq!(died.code, None, "{}", died.text);
+    prepared.save();
+    for act in acts {
+        prepared.restore();
+        prepared.world().act(act.clone());
+        prepared.stage.step(15);
+        prepared.tick();
+        let status = prepared.run(&["status"]);
+        assert!(!status.text.contains("is not known"), "{act:?}\n{}", status.text);
+        let left = "SELECT outcome FROM effect WHERE kind = ?1";
+        let left = prepared.ask(left, "body");
+        assert!(
+            left.iter().all(|o| o.contains("not wanted any more")),
+            "{act:?} {left:?}"
+        );
+    }
     prepared.finish();
 }
 

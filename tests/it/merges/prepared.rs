@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use tick::demo::{
     Act, Pace, Setup, Which, World, WorldOptions,
-    agent::{Script, demo_script},
+    agent::{Script, Step, demo_script},
     client,
     forge::{Model, Pull},
 };
@@ -20,6 +20,8 @@ pub(crate) struct Wants {
     pub(crate) mode: &'static str,
     pub(crate) config: Value,
     pub(crate) script: fn(&mut Script),
+    /// What the fixer does before it comes to the honest fix.
+    pub(crate) fixes: Vec<Step>,
     pub(crate) world: fn(&World),
 }
 
@@ -29,6 +31,7 @@ impl Default for Wants {
             mode: "active",
             config: Value::Null,
             script: |_| {},
+            fixes: Vec::new(),
             world: |_| {},
         }
     }
@@ -44,10 +47,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// The last merge call: one that was refused may stand before it.
     pub(crate) fn merge_at(&self) -> Option<usize> {
         self.requests
             .iter()
-            .position(|r| r.starts_with("PUT ") && r.ends_with("/merge"))
+            .rposition(|r| r.starts_with("PUT ") && r.ends_with("/merge"))
     }
 
     pub(crate) fn waits(&self) -> String {
@@ -82,7 +86,8 @@ impl Prepared {
         .unwrap();
         (wants.world)(&world);
         let mut script = demo_script(world.forge_url());
-        script.roles.get_mut("fix").unwrap().remove(0);
+        let fixes = script.roles.get_mut("fix").unwrap();
+        fixes.splice(..1, wants.fixes.iter().cloned());
         (wants.script)(&mut script);
         let setup = Setup {
             mode: wants.mode,
@@ -211,7 +216,8 @@ impl Prepared {
         );
     }
 
-    fn save(&mut self) {
+    /// What `restore` comes back to.
+    pub(crate) fn save(&mut self) {
         let home = self.world().root().join("saved-home");
         copy(&self.stage.home, &home);
         let model = self.world().forge().clone();

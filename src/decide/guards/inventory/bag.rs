@@ -280,11 +280,24 @@ impl<'a> Scope<'a> {
 
     /// A part of an error that was caught to be looked at.
     fn is_of_error(&self, ast: &Ast<'a>, id: Id) -> bool {
-        let part = matches!(words::plain(ast.word(id)).as_str(), "value" | "message" | "args" | "getmessage" | "tostring");
+        let part = matches!(
+            words::plain(ast.word(id)).as_str(),
+            "value" | "message" | "args" | "getmessage" | "tostring"
+        );
         let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
         let caught = |def: &Id| {
             let last = ast.chain(*def).last().map(|l| words::plain(l.name)).unwrap_or_default();
-            ["raises", "throws", "failswith", "catchthrowable", "unwraperr", "expecterr", "shouldthrow"].iter().any(|w| last.contains(w))
+            [
+                "raises",
+                "throws",
+                "failswith",
+                "catchthrowable",
+                "unwraperr",
+                "expecterr",
+                "shouldthrow",
+            ]
+            .iter()
+            .any(|w| last.contains(w))
         };
         part && root.is_some_and(|o| self.definitions(ast.word(*o)).iter().any(caught))
     }

@@ -167,7 +167,10 @@ impl Scan<'_, '_> {
         let Some((file, def)) = self.foreign.and_then(|f| f.get(name)) else {
             return false;
         };
-        let body = file.ast.body(def).filter(|_| matches!(file.ast.kind(def), Kind::Function | Kind::Lambda));
+        let body = file
+            .ast
+            .body(def)
+            .filter(|_| matches!(file.ast.kind(def), Kind::Function | Kind::Lambda));
         let Some(body) = body.filter(|_| self.depth < DEEPEST) else {
             return false;
         };

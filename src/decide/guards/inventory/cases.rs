@@ -15,8 +15,15 @@ impl Find<'_, '_> {
     /// Marks of property tests: how many examples, and out of what.
     pub(super) fn mark_inputs(&self, mark: Id, place: &mut Place) {
         let ast = self.ast;
-        let word = ast.kids(mark).first().and_then(|c| ast.chain(*c).last().map(|l| plain(l.name))).unwrap_or_default();
-        if matches!(word.as_str(), "given" | "settings" | "property" | "example" | "forall" | "quickcheck" | "repeatedtest") {
+        let word = ast
+            .kids(mark)
+            .first()
+            .and_then(|c| ast.chain(*c).last().map(|l| plain(l.name)))
+            .unwrap_or_default();
+        if matches!(
+            word.as_str(),
+            "given" | "settings" | "property" | "example" | "forall" | "quickcheck" | "repeatedtest"
+        ) {
             place.inputs.add(&self.loose_bag(mark));
         }
     }

@@ -182,7 +182,12 @@ impl<'a> Find<'_, 'a> {
             return self.visit_other_call(id, &links, place, depth);
         };
         // What is chained behind the call says more about the test: `it(…)->skip()`.
-        let holds = |l: &&Link<'_>| l.args.iter().flatten().any(|a| matches!(ast.kind(*a), Kind::Lambda | Kind::Function));
+        let holds = |l: &&Link<'_>| {
+            l.args
+                .iter()
+                .flatten()
+                .any(|a| matches!(ast.kind(*a), Kind::Lambda | Kind::Function))
+        };
         let call = links[at..].iter().find(holds).or(links.last());
         let args = call.and_then(|l| l.args.clone()).unwrap_or_default();
         let body = args
@@ -238,9 +243,17 @@ impl<'a> Find<'_, 'a> {
     fn alias(&self, links: &[Link<'_>], switch: &mut Switch) -> Option<(Begins, usize)> {
         let ast = self.ast;
         let [only] = links else { return None };
-        let def = self.outer.definitions(only.name).last().copied().filter(|_| ast.grammar.is_script())?;
+        let def = self
+            .outer
+            .definitions(only.name)
+            .last()
+            .copied()
+            .filter(|_| ast.grammar.is_script())?;
         let plainly = matches!(ast.kind(def), Kind::If | Kind::Member | Kind::Name | Kind::Binary);
-        let chains = ast.walk(def).filter(|n| matches!(ast.kind(*n), Kind::Member | Kind::Name)).map(|n| ast.chain(n));
+        let chains = ast
+            .walk(def)
+            .filter(|n| matches!(ast.kind(*n), Kind::Member | Kind::Name))
+            .map(|n| ast.chain(n));
         let mut found = None;
         for chain in chains.filter(|_| plainly) {
             if let Some((begins, at)) = begins(ast, &chain) {

@@ -58,7 +58,10 @@ impl<'x, 'a> Foreign<'x, 'a> {
 
     /// What the helpers come to that a file names.
     pub(super) fn bags(&self, ast: &Ast<'_>) -> BTreeMap<String, Bag> {
-        let used = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n));
+        let used = ast
+            .walk(Ast::ROOT)
+            .filter(|n| ast.kind(*n) == Kind::Name)
+            .map(|n| ast.word(n));
         let mut out = BTreeMap::new();
         for name in used {
             // A helper of the file's own is not found elsewhere.

@@ -91,12 +91,20 @@ impl Scan<'_, '_> {
 fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
     let near = |id: &Id| {
         ast.kind(*id) == Kind::Call
-            && ast.chain(*id).last().is_some_and(|l| matches!(plain(l.name).as_str(), "approx" | "closeto" | "iscloseto" | "bewithin" | "within" | "plusorminus"))
+            && ast.chain(*id).last().is_some_and(|l| {
+                matches!(
+                    plain(l.name).as_str(),
+                    "approx" | "closeto" | "iscloseto" | "bewithin" | "within" | "plusorminus"
+                )
+            })
     };
     let calls = wanted.iter().flat_map(|w| ast.walk(*w)).filter(near);
     let numbers = calls.flat_map(|c| {
         let args = ast.kids(c).get(1..).unwrap_or_default();
-        let named = args.iter().filter(|a| ast.kind(**a) == Kind::Pair).filter_map(|p| ast.body(*p));
+        let named = args
+            .iter()
+            .filter(|a| ast.kind(**a) == Kind::Pair)
+            .filter_map(|p| ast.body(*p));
         let second = args.iter().filter(|a| ast.kind(**a) != Kind::Pair).skip(1).copied();
         named.chain(second).collect::<Vec<_>>()
     });
@@ -115,7 +123,10 @@ pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
         flat: ast.flat(id),
         line: ast.line(id),
         changes: changes(id),
-        part: ast.kids(id).first().is_some_and(|t| matches!(ast.kind(*t), Kind::Member | Kind::Index)),
+        part: ast
+            .kids(id)
+            .first()
+            .is_some_and(|t| matches!(ast.kind(*t), Kind::Member | Kind::Index)),
     })
     .collect()
 }

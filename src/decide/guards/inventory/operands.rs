@@ -14,7 +14,9 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
     if let Some(found) = sentence(ast, &links) {
         return Some(found);
     }
-    let says = ["must", "wont", "should"].iter().any(|w| word.strip_prefix(w).is_some_and(|rest| !rest.is_empty()));
+    let says = ["must", "wont", "should"]
+        .iter()
+        .any(|w| word.strip_prefix(w).is_some_and(|rest| !rest.is_empty()));
     if links.len() > 1 && says && last.args.is_some() {
         let subject = before(ast, id);
         let wanted = last.args.clone().unwrap_or_default();

@@ -241,7 +241,10 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
 
 /// An action of somebody else whose name says that it checks.
 fn checks_something(action: &str) -> bool {
-    let words = ["lint", "test", "check", "deny", "audit", "scan", "codeql", "sonar", "cover", "codecov", "clippy", "format", "trivy", "snyk", "semgrep", "leaks", "review", "verify", "security"];
+    let words = [
+        "lint", "test", "check", "deny", "audit", "scan", "codeql", "sonar", "cover", "codecov", "clippy", "format",
+        "trivy", "snyk", "semgrep", "leaks", "review", "verify", "security",
+    ];
     let lower = action.to_lowercase();
     !lower.contains("actions/checkout") && words.iter().any(|w| lower.contains(w))
 }

@@ -126,9 +126,9 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let starts = |list: &str| begins(list, last);
     let flag = !element
         && matches!(
-        value.to_lowercase().as_str(),
-        "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
-    );
+            value.to_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
+        );
     // An event that starts a run.
     if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
         return Trend::TakenIn;

@@ -50,7 +50,9 @@ pub(super) fn format(name: &str) -> Option<Format> {
         }
         "yml" | "yaml" | "clang-tidy" | "neon" => Format::Yaml,
         "toml" => Format::Toml,
-        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" => Format::Ini,
+        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" => {
+            Format::Ini
+        }
         "xml" | "csproj" | "props" | "targets" | "dist" | "runsettings" => Format::Xml,
         _ => match Grammar::of(name) {
             Some(grammar) => Format::Code(grammar),
@@ -154,7 +156,10 @@ impl Out {
                 let name = name.rsplit('.').next().unwrap_or_default().to_owned();
                 if matches!(ast.kind(value), Kind::Call | Kind::Lambda) {
                     // `minimum = "0.75".toBigDecimal()`
-                    let literal = ast.kids(value).first().and_then(|c| ast.walk(*c).find(|n| matches!(ast.kind(*n), Kind::Number | Kind::Text)));
+                    let literal = ast
+                        .kids(value)
+                        .first()
+                        .and_then(|c| ast.walk(*c).find(|n| matches!(ast.kind(*n), Kind::Number | Kind::Text)));
                     if let Some(literal) = literal {
                         self.below(name, |s| s.put(scalar(ast, literal), ast.line(literal)));
                     }

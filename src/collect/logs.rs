@@ -1,0 +1,308 @@
+//! Log files on this machine: read from where the last look ended, through rotation and truncation, a bounded part of
+//! them in one look, in constant memory. Files are only read.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{
+    context::{Blind, Piece, Place, Session},
+    log_scan::LogScan,
+};
+use crate::{
+    model::signal::{OutcomeKind, Signal},
+    text::{hex, logs::open_tail},
+};
+
+/// Of a file that is seen for the first time only its end is read; more with `--deep`.
+const FIRST_LOOK: u64 = 4 << 20;
+const FIRST_LOOK_DEEP: u64 = 64 << 20;
+/// One look reads at most so much of a file, the latest part.
+const MOST: u64 = 512 << 20;
+/// Read between two chances for the other collectors.
+const CHUNK: usize = 256 * 1024;
+/// Searched for the last whole line and the event that it belongs to.
+const TAIL: u64 = 64 * 1024;
+/// Bytes before the place of reading that are remembered by their hash.
+const MARK: u64 = 256;
+/// A file that was written to just now may hold half an event.
+const SETTLED: TimeDelta = TimeDelta::seconds(5);
+/// Files of a directory among which a rotated one is looked for.
+const MOST_SIBLINGS: usize = 2000;
+
+/// Where the last look at each file ended.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Places {
+    #[serde(default)]
+    files: BTreeMap<PathBuf, Spot>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Spot {
+    dev: u64,
+    ino: u64,
+    offset: u64,
+    /// Hash of the bytes right before the offset: a file that was written anew shows by it.
+    mark: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<DateTime<Utc>>,
+}
+
+pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
+    let mut places: Places = session
+        .ctx
+        .sources
+        .get(&place.key())
+        .and_then(|facts| serde_json::from_str(facts.cursor.as_deref()?).ok())
+        .unwrap_or_default();
+    // A file that is no longer followed is forgotten.
+    places.files.retain(|path, _| place.target.logs.contains(path));
+    let mut piece = place.piece(OutcomeKind::Ok);
+    let mut blind = Vec::new();
+    let mut read = 0;
+    for path in &place.target.logs {
+        let mut look = Look {
+            session,
+            place,
+            path,
+            blind: Vec::new(),
+        };
+        match look.follow(places.files.get(path)).await {
+            Ok((spot, scanned)) => {
+                read += 1;
+                piece.signals.extend(scanned);
+                places.files.insert(path.clone(), spot);
+            }
+            Err(error) => look.blind(&error),
+        }
+        blind.append(&mut look.blind);
+    }
+    piece.cursor = serde_json::to_string(&places).ok();
+    piece.settle(read, &blind);
+    piece
+}
+
+/// One look at one file.
+struct Look<'a> {
+    session: &'a Session<'a>,
+    place: Place<'a>,
+    path: &'a Path,
+    blind: Vec<Blind>,
+}
+
+/// A part of a file that is read.
+struct Part {
+    file: File,
+    from: u64,
+    to: u64,
+}
+
+impl Look<'_> {
+    fn blind(&mut self, error: &io::Error) {
+        let (cause, mend) = match error.kind() {
+            io::ErrorKind::NotFound => ("not-found", "check the path in the config, or whether the program runs"),
+            io::ErrorKind::PermissionDenied => ("permission", "the user that runs tick must be able to read it"),
+            _ => ("io", "it is tried again at the next look"),
+        };
+        let what = format!("read the log {}: {error}; {mend}", self.path.display());
+        self.blind.push(Blind::new(cause, self.session.line(&what, 400)));
+    }
+
+    async fn follow(&mut self, before: Option<&Spot>) -> io::Result<(Spot, Vec<Signal>)> {
+        let mut parts = Vec::new();
+        let mut scan = LogScan::new(self.session, self.place);
+        let mut file = match (open(self.path), before) {
+            (Ok(file), _) => file,
+            // Rotated away, and nobody has written since.
+            (Err(error), Some(spot)) if error.kind() == io::ErrorKind::NotFound => self.rotated(spot).ok_or(error)?,
+            (Err(error), _) => return Err(error),
+        };
+        let meta = file.metadata()?;
+        let here = (meta.dev(), meta.ino());
+        let end = self.end(&mut file, &meta)?;
+        let from = match before {
+            None => {
+                let most = if self.session.ctx.deep {
+                    FIRST_LOOK_DEEP
+                } else {
+                    FIRST_LOOK
+                };
+                next_line(&mut file, end.saturating_sub(most))?
+            }
+            Some(spot) if here == (spot.dev, spot.ino) => {
+                if mark(&mut file, spot.offset)?.as_ref() == Some(&spot.mark) {
+                    spot.offset
+                } else {
+                    0
+                }
+            }
+            Some(spot) => {
+                match self.rotated(spot) {
+                    Some(old) => {
+                        let to = old.metadata()?.len();
+                        parts.push(Part {
+                            file: old,
+                            from: spot.offset,
+                            to,
+                        });
+                    }
+                    None => {
+                        self.gap("it was rotated, and the old file is not beside it any more; lines may be missing");
+                    }
+                }
+                0
+            }
+        };
+        scan = match before {
+            Some(spot) if from > 0 => scan.started(spot.started_at),
+            _ if from == 0 && parts.is_empty() => scan.whole(),
+            _ => scan,
+        };
+        parts.push(Part {
+            file,
+            from: from.min(end),
+            to: end,
+        });
+        self.cap(&mut parts)?;
+        for part in &mut parts {
+            stream(part, &mut scan).await?;
+        }
+        let scanned = scan.finish();
+        self.blind.extend(scanned.blind);
+        let last = parts.last_mut().map(|part| mark(&mut part.file, end));
+        let spot = Spot {
+            dev: here.0,
+            ino: here.1,
+            offset: end,
+            mark: last.transpose()?.flatten().unwrap_or_default(),
+            started_at: scanned.started_at,
+        };
+        Ok((spot, scanned.signals))
+    }
+
+    /// Up to where a file is read now: whole lines, and no event that somebody may still be writing.
+    fn end(&self, file: &mut File, meta: &fs::Metadata) -> io::Result<u64> {
+        let length = meta.len();
+        let from = length.saturating_sub(TAIL);
+        let mut tail = Vec::new();
+        file.seek(SeekFrom::Start(from))?;
+        file.take(length - from).read_to_end(&mut tail)?;
+        let now = self.session.ctx.now;
+        let written = DateTime::from_timestamp(meta.mtime(), 0).unwrap_or_default();
+        let fresh = now - written < SETTLED && written - now < SETTLED;
+        if !fresh {
+            return Ok(length);
+        }
+        let Some(newline) = tail.iter().rposition(|byte| *byte == b'\n') else {
+            return Ok(if from == 0 { 0 } else { length });
+        };
+        tail.truncate(newline + 1);
+        let whole = from + tail.len() as u64;
+        // Counted in bytes of the text that it was read as: the same, but for bytes that are no text.
+        let open = open_tail(&String::from_utf8_lossy(&tail), now).min(tail.len());
+        Ok(whole - open as u64)
+    }
+
+    /// The file that the last look read, under another name in the same directory.
+    fn rotated(&self, spot: &Spot) -> Option<File> {
+        let siblings = fs::read_dir(self.path.parent()?).ok()?;
+        siblings.take(MOST_SIBLINGS).flatten().find_map(|entry| {
+            let meta = entry.metadata().ok()?;
+            if (meta.dev(), meta.ino()) != (spot.dev, spot.ino) || meta.len() < spot.offset {
+                return None;
+            }
+            let mut file = open(&entry.path()).ok()?;
+            (mark(&mut file, spot.offset).ok()?? == spot.mark).then_some(file)
+        })
+    }
+
+    fn gap(&mut self, why: &str) {
+        let what = format!("the log {}: {why}", self.path.display());
+        self.blind.push(Blind::new("gap", self.session.line(&what, 400)));
+    }
+
+    /// Of very much that was written since the last look only the latest part is read, and it is said.
+    fn cap(&mut self, parts: &mut [Part]) -> io::Result<()> {
+        let mut left = MOST;
+        let mut skipped = 0;
+        for part in parts.iter_mut().rev() {
+            let length = part.to - part.from;
+            if length > left {
+                let from = next_line(&mut part.file, part.to - left)?.min(part.to);
+                skipped += from - part.from;
+                part.from = from;
+            }
+            left = left.saturating_sub(length);
+        }
+        if skipped > 0 {
+            self.gap(&format!(
+                "{} MiB were written since the last look, more than one look reads; {} MiB were passed over",
+                (MOST + skipped) >> 20,
+                skipped >> 20
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Opens a file for reading; what is no file is refused without waiting for it.
+fn open(path: &Path) -> io::Result<File> {
+    let nonblock = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
+}
+
+/// The start of the first line that begins at or after a place.
+fn next_line(file: &mut File, from: u64) -> io::Result<u64> {
+    if from == 0 {
+        return Ok(0);
+    }
+    file.seek(SeekFrom::Start(from - 1))?;
+    let mut head = Vec::new();
+    file.take(TAIL).read_to_end(&mut head)?;
+    let newline = head.iter().position(|byte| *byte == b'\n');
+    Ok(newline.map_or(from, |newline| from + newline as u64))
+}
+
+/// Hash of the bytes right before an offset; None where the file does not reach it.
+fn mark(file: &mut File, offset: u64) -> io::Result<Option<String>> {
+    let from = offset.saturating_sub(MARK);
+    file.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    file.take(offset - from).read_to_end(&mut bytes)?;
+    let whole = bytes.len() as u64 == offset - from;
+    Ok(whole.then(|| hex(&Sha256::digest(&bytes)[..8])))
+}
+
+async fn stream(part: &mut Part, scan: &mut LogScan<'_>) -> io::Result<()> {
+    part.file.seek(SeekFrom::Start(part.from))?;
+    let mut left = part.to - part.from;
+    let mut chunk = vec![0; CHUNK];
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        let read = part.file.read(&mut chunk[..most])?;
+        if read == 0 {
+            break;
+        }
+        scan.push(&chunk[..read]);
+        left -= read as u64;
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "logs_tests.rs"]
+mod tests;

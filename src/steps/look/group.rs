@@ -1,0 +1,218 @@
+//! Groups the signals of a snapshot by cause and compares each with the ledger: known, to be opened, or a symptom of
+//! another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+
+use crate::{
+    decide::dedup::{self, Group, Known, KnownIncident, Standing},
+    model::{
+        IncidentId, Signature, Slot,
+        signal::{Severity, Signal, Snapshot},
+    },
+    steps::Ctx,
+    store::{NewIncident, Sighting, SignatureRow, SourceRow},
+    text,
+};
+
+/// Samples that the ledger keeps of a cause.
+const SAMPLES: usize = 3;
+/// Causes that may become incidents in one tick; the rest stays in the ledger and is seen again.
+pub(in crate::steps) const OPENED: usize = 20;
+
+/// What the grouping of a snapshot found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) seen: Vec<(SignatureRow, Sighting)>,
+    pub(super) opened: Vec<NewIncident>,
+    pub(super) joined: Vec<(IncidentId, Signature)>,
+    pub(super) inventory: Vec<SignatureRow>,
+}
+
+pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found: &mut Found) -> Result<()> {
+    let mut by_cause: BTreeMap<(&Slot, &Signature), Vec<&Signal>> = BTreeMap::new();
+    for signal in &snapshot.signals {
+        let cause = (&signal.repo, &signal.signature);
+        by_cause.entry(cause).or_default().push(signal);
+    }
+    let mut symptoms = Vec::new();
+    for ((repo, text_sig), signals) in by_cause {
+        let first_sight = signals.iter().all(|s| is_first_sight(known, s));
+        let old = ctx.store().cause(text_sig, repo)?;
+        let key = match &old {
+            Some(old) => old.sig.clone(),
+            None => new_key(ctx, text_sig, repo, found)?,
+        };
+        let sig = &key;
+        let row = row_of(key.clone(), &signals, old.as_ref());
+        let group = group_of(&row, &signals, first_sight);
+        let incident = ctx.store().incident_of(sig)?;
+        let facts = old.as_ref().map(|old| Known {
+            inventory: old.inventory,
+            ignored: old.ignored_until.is_some_and(|until| until > ctx.now()),
+            first_seen: old.first_seen,
+            last_seen: old.last_seen,
+            count: old.count,
+            bad_ticks: row.bad_ticks,
+            incident: incident.map(|i| KnownIncident {
+                id: i.id,
+                outcome: i.outcome,
+                closed_at: i.closed_at,
+            }),
+        });
+        let mut row = row;
+        match dedup::standing(&group, facts.as_ref()) {
+            Standing::Open { generation, why } if woken && found.opened.len() < OPENED => {
+                let new = NewIncident {
+                    id: IncidentId::new(sig, generation),
+                    repo: row.repo.clone(),
+                    signature: sig.clone(),
+                    why,
+                };
+                if row.kind.is_symptom() {
+                    symptoms.push((sig.clone(), row.repo.clone(), Some(new)));
+                } else {
+                    found.opened.push(new);
+                }
+            }
+            Standing::Inventory => {
+                row.inventory = true;
+                found.inventory.push(row.clone());
+            }
+            Standing::Symptom => symptoms.push((sig.clone(), row.repo.clone(), None)),
+            Standing::Open { .. } | Standing::Handled | Standing::Mild => {}
+        }
+        found.seen.push((row, sighting(&signals)));
+    }
+    join_symptoms(ctx, symptoms, found)
+}
+
+/// A text's own signature, or, where another repo has that one, one that is made of both.
+fn new_key(ctx: &Ctx, text_sig: &Signature, repo: &Slot, found: &Found) -> Result<Signature> {
+    let taken = found.seen.iter().any(|(row, _)| row.sig == *text_sig) || ctx.store().signature(text_sig)?.is_some();
+    Ok(if taken {
+        dedup::key_in(text_sig, repo)
+    } else {
+        text_sig.clone()
+    })
+}
+
+/// A symptom joins the cause of its slot that opened in this tick or the one before, else it opens by itself.
+fn join_symptoms(ctx: &Ctx, symptoms: Vec<(Signature, Slot, Option<NewIncident>)>, found: &mut Found) -> Result<()> {
+    if symptoms.is_empty() {
+        return Ok(());
+    }
+    let recent = ctx.now() - chrono::TimeDelta::minutes(20);
+    let open = ctx.store().open_incidents()?;
+    for (sig, slot, new) in symptoms {
+        let cause = found
+            .opened
+            .iter()
+            .filter(|o| o.repo == slot)
+            .map(|o| o.id.clone())
+            .chain(
+                open.iter()
+                    .filter(|i| i.repo == slot && i.opened_at >= recent)
+                    .map(|i| i.id.clone()),
+            )
+            .find(|id| id.signature() != sig);
+        match (cause, new) {
+            (Some(cause), _) => found.joined.push((cause, sig)),
+            (None, Some(new)) => found.opened.push(new),
+            (None, None) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_first_sight(known: &[SourceRow], signal: &Signal) -> bool {
+    !known.iter().any(|row| {
+        row.repo == signal.repo
+            && row.target == signal.target
+            && row.collector == signal.source
+            && row.first_ok_at.is_some()
+    })
+}
+
+fn group_of(row: &SignatureRow, signals: &[&Signal], first_sight: bool) -> Group {
+    Group {
+        signature: row.sig.clone(),
+        repo: row.repo.clone(),
+        kind: row.kind,
+        severity: signals.iter().map(|s| s.severity).max().unwrap_or(Severity::Info),
+        count: sum(signals.iter().copied()),
+        first_seen: signals.iter().map(|s| s.first_seen).min().unwrap_or(row.first_seen),
+        last_seen: signals.iter().map(|s| s.last_seen).max().unwrap_or(row.last_seen),
+        first_sight,
+    }
+}
+
+/// No source can make a number that does not fit.
+pub(super) fn sum<'a>(signals: impl IntoIterator<Item = &'a Signal>) -> u64 {
+    signals.into_iter().fold(0, |all, s| all.saturating_add(s.count))
+}
+
+/// The ledger's row after these signals. Those of one signature and repo are one cause, whatever their source.
+fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
+    let first = signals[0];
+    let count = sum(signals.iter().copied());
+    let last_seen = signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen);
+    let mut releases: Vec<_> = old.map(|o| o.releases.clone()).unwrap_or_default();
+    for sha in signals.iter().filter_map(|s| s.release_sha.clone()) {
+        if !releases.contains(&sha) {
+            releases.push(sha);
+        }
+    }
+    let mut samples: Vec<String> = old.map(|o| o.samples.clone()).unwrap_or_default();
+    let mut have: BTreeSet<String> = samples.iter().cloned().collect();
+    for signal in signals {
+        if samples.len() < SAMPLES && have.insert(signal.message.clone()) {
+            samples.push(signal.message.clone());
+        }
+    }
+    let signed = old.is_none().then(|| text::signature(&first.message));
+    SignatureRow {
+        text_sig: (sig != first.signature).then(|| first.signature.clone()),
+        sig,
+        repo: first.repo.clone(),
+        target: first.target.clone(),
+        source: first.source.clone(),
+        template: old.map_or_else(
+            || signed.as_ref().map(|s| s.template.clone()).unwrap_or_default(),
+            |o| o.template.clone(),
+        ),
+        label: old.map_or_else(
+            || signed.as_ref().map(|s| s.label.to_owned()).unwrap_or_default(),
+            |o| o.label.clone(),
+        ),
+        kind: first.kind,
+        severity: signals.iter().map(|s| s.severity).max().unwrap_or(first.severity),
+        title: old.map_or_else(|| first.title.clone(), |o| o.title.clone()),
+        culprit: old
+            .and_then(|o| o.culprit.clone())
+            .or_else(|| signals.iter().find_map(|s| s.culprit.clone())),
+        samples,
+        first_seen: old.map_or_else(
+            || signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
+            |o| o.first_seen,
+        ),
+        last_seen: old.map_or(last_seen, |o| o.last_seen.max(last_seen)),
+        count: old.map_or(0, |o| o.count).saturating_add(count),
+        releases,
+        inventory: old.is_some_and(|o| o.inventory),
+        bad_ticks: old.map_or(0, |o| o.bad_ticks) + 1,
+        ignored_until: old.and_then(|o| o.ignored_until),
+        ignored_why: old.and_then(|o| o.ignored_why.clone()),
+    }
+}
+
+fn sighting(signals: &[&Signal]) -> Sighting {
+    let first = signals[0];
+    Sighting {
+        from: signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
+        at: signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen),
+        count: sum(signals.iter().copied()),
+        release: signals.iter().rev().find_map(|s| s.release_sha.clone()),
+    }
+}

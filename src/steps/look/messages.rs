@@ -1,0 +1,220 @@
+//! Messages about a look itself, which belong to no incident: what stood there at first sight, blindness and its end, a
+//! gate that is broken. Each is owed from the transaction on that records the look, since no later look may find it
+//! again, and stands as a flag until its letter is written.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    decide::{
+        facts::{Status, keys},
+        gate::GateResult,
+    },
+    model::{Signature, Slot, signal::Snapshot},
+    render::mail::{Entry, MailWords},
+    steps::{Ctx, tell, title_line},
+    store::{SignatureRow, SourceRow},
+    text::signature,
+};
+
+const OWED: &str = "owed:";
+
+/// A message that is due, with what it takes to write it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Owed {
+    status: Status,
+    /// What makes it one message: the same words are told once.
+    about: String,
+    slot: String,
+    title: String,
+    since: Option<DateTime<Utc>>,
+    why: String,
+    /// What an inventory lists.
+    causes: Vec<Signature>,
+}
+
+impl Owed {
+    fn new(status: Status, about: String, slot: &str, title: String) -> Self {
+        Self {
+            status,
+            about,
+            slot: slot.to_owned(),
+            title,
+            since: None,
+            why: String::new(),
+            causes: Vec::new(),
+        }
+    }
+
+    fn key(&self) -> String {
+        keys::mail(&tell::about_id(&self.about), self.status)
+    }
+
+    /// Told already, or owed by an earlier look.
+    fn known(&self, ctx: &Ctx) -> Result<bool> {
+        let key = self.key();
+        let posted = ctx.store().effect(&key)?.is_some_and(|row| row.is_posted());
+        Ok(posted || ctx.store().flag(&format!("{OWED}{key}"))?.is_some())
+    }
+
+    fn words(&self, ctx: &Ctx) -> Result<MailWords> {
+        let mut words = MailWords::new(self.status, &self.slot, &self.title, ctx.now());
+        words.name.clone_from(&ctx.config.notify.name);
+        words.since = self.since;
+        words.why.clone_from(&self.why);
+        for sig in &self.causes {
+            let row = ctx.store().signature(sig)?;
+            words.entries.extend(row.map(|row| Entry {
+                short: row.sig.short().to_owned(),
+                title: title_line(ctx, &row),
+                count: row.count,
+            }));
+        }
+        Ok(words)
+    }
+}
+
+/// What the messages are made from: how the sources stood before this look and stand after it.
+pub(super) struct Seen<'a> {
+    pub(super) before: &'a [SourceRow],
+    pub(super) sources: &'a [SourceRow],
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) gate: &'a GateResult,
+    pub(super) inventory: &'a [SignatureRow],
+}
+
+/// Flags for the messages that this look found to be due, and that nobody was told before.
+pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> {
+    let mut due = inventory(ctx, seen.inventory);
+    for source in seen.sources {
+        let old = seen
+            .before
+            .iter()
+            .find(|b| b.repo == source.repo && b.target == source.target && b.collector == source.collector);
+        due.extend(blind(seen.snapshot, source));
+        // Only who was told that it is blind is told that it sees again.
+        if let Some(over) = seeing_again(source, old)
+            && Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)?
+        {
+            due.push(over);
+        }
+    }
+    if let GateResult::Fault(why) = seen.gate {
+        due.extend(gate_fault(ctx, why)?);
+    }
+    let mut flags = Vec::new();
+    for owed in due {
+        if !owed.known(ctx)? {
+            let value = ctx.redactor.redact(&serde_json::to_string(&owed)?);
+            flags.push((format!("{OWED}{}", owed.key()), value));
+        }
+    }
+    Ok(flags)
+}
+
+/// One message a repo.
+fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
+    let mut by_repo: BTreeMap<&Slot, Vec<Signature>> = BTreeMap::new();
+    for row in found {
+        by_repo.entry(&row.repo).or_default().push(row.sig.clone());
+    }
+    let one = |(repo, causes): (&Slot, Vec<Signature>)| Owed {
+        causes,
+        ..Owed::new(
+            Status::Inventory,
+            format!("inventory {repo} {}", ctx.tick),
+            repo.as_str(),
+            "what stood there at first sight".to_owned(),
+        )
+    };
+    by_repo.into_iter().map(one).collect()
+}
+
+/// The same blindness is one message, however long it lasts.
+fn about_blindness(source: &SourceRow, cause: &str, since: DateTime<Utc>) -> String {
+    let (repo, name) = (&source.repo, name(source));
+    format!("blind {repo} {name} {cause} {}", since.timestamp_millis())
+}
+
+fn name(source: &SourceRow) -> String {
+    format!("{}/{}", source.collector, source.target)
+}
+
+/// Due when a second look in a row fails by the same cause.
+fn blind(snapshot: &Snapshot, source: &SourceRow) -> Option<Owed> {
+    let (cause, since) = (source.cause.as_ref()?, source.cause_since?);
+    if since >= snapshot.started_at {
+        return None;
+    }
+    let same = |c: &&crate::model::signal::CollectorOutcome| {
+        c.repo == source.repo && c.target == source.target && c.name == source.collector
+    };
+    let outcome = snapshot.collectors.iter().find(same);
+    let title = format!("{} cannot be read ({cause})", name(source));
+    Some(Owed {
+        since: Some(since),
+        why: outcome.map(|c| c.detail.clone()).unwrap_or_default(),
+        ..Owed::new(
+            Status::Blind,
+            about_blindness(source, cause, since),
+            &name(source),
+            title,
+        )
+    })
+}
+
+fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Option<Owed> {
+    if source.cause.is_some() {
+        return None;
+    }
+    let (cause, since) = (old?.cause.as_ref()?, old?.cause_since?);
+    let title = format!("{} is read again", name(source));
+    Some(Owed {
+        since: Some(since),
+        ..Owed::new(
+            Status::SeeingAgain,
+            about_blindness(source, cause, since),
+            &name(source),
+            title,
+        )
+    })
+}
+
+/// Due when the look before this one had an answer; the same cause at most once a day, however often it comes and goes.
+fn gate_fault(ctx: &Ctx, why: &str) -> Result<Option<Owed>> {
+    let last = ctx.store().last_ticks(1)?.into_iter().next();
+    if last
+        .and_then(|tick| tick.gate)
+        .is_some_and(|word| word.starts_with(super::FAULT))
+    {
+        return Ok(None);
+    }
+    // What a program says about its input changes with the input: the signature does not.
+    let cause = signature(why).signature;
+    let about = format!("gate fault {cause} {}", ctx.now().date_naive());
+    let title = "the gate gives no answer".to_owned();
+    Ok(Some(Owed {
+        why: why.to_owned(),
+        ..Owed::new(Status::GateFault, about, "gate", title)
+    }))
+}
+
+/// Writes the letters that are owed, from this look or an earlier one.
+pub async fn tell_owed(ctx: &Ctx) -> Result<()> {
+    let flags = ctx.store().flags()?;
+    for (name, value) in flags.iter().filter(|(name, _)| name.starts_with(OWED)) {
+        let Ok(owed) = serde_json::from_str::<Owed>(value) else {
+            tracing::warn!(flag = name, "an owed message cannot be read and is dropped");
+            ctx.store().set_flag(name, None, "tick", ctx.now())?;
+            continue;
+        };
+        // Unless another process is at it: then it stays for that one.
+        if tell::tell_about(ctx, &owed.about, &owed.words(ctx)?).await? {
+            ctx.store().set_flag(name, None, "tick", ctx.now())?;
+        }
+    }
+    Ok(())
+}

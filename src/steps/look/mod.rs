@@ -1,0 +1,129 @@
+//! The first half of a tick, under its lock: collect, snapshot, gate, group by signature, open incidents. All that it
+//! learns goes into the store in one transaction.
+
+mod group;
+mod messages;
+mod sources;
+
+use anyhow::{Context, Result};
+
+pub(super) use self::group::OPENED;
+use self::group::{Found, group};
+pub use self::messages::tell_owed;
+use super::{Ctx, gate};
+use crate::{
+    decide::gate::GateResult,
+    model::signal::{OutcomeKind, SNAPSHOT_SCHEMA, Snapshot},
+    store::{TickEnd, TickLock, snapshots},
+};
+
+/// Looks once. Nothing outside is written.
+pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
+    let started = ctx.now();
+    let known = ctx.store().sources()?;
+    let (collected, cache) = sources::collect(ctx, &known, deep).await?;
+    let snapshot = Snapshot {
+        schema: SNAPSHOT_SCHEMA,
+        tick: ctx.tick.clone(),
+        started_at: started,
+        deep,
+        signals: collected.signals,
+        collectors: collected.collectors,
+        open_pulls: collected.open_pulls,
+    };
+    let encoded = snapshots::encode(&snapshot)?;
+    let signals = &ctx.config.home.signals;
+    snapshots::write_latest(signals, &encoded)
+        .with_context(|| format!("write the snapshot to {}", signals.display()))?;
+    let gate = gate::gate(&ctx.config, &snapshot).await;
+    let sources = sources::rows(&known, &snapshot, &collected.cursors, started);
+    let mut found = Found::default();
+    let woken = matches!(gate, GateResult::Wake(_));
+    if woken || !snapshot.signals.is_empty() {
+        group(ctx, &snapshot, &known, woken, &mut found)?;
+    }
+    if woken || snapshot.blind().next().is_some() {
+        snapshots::archive(signals, &ctx.tick, &encoded).context("keep the snapshot")?;
+        snapshots::sweep(signals, started, chrono::TimeDelta::days(14)).context("remove old snapshots")?;
+    }
+    let owed = messages::owed(
+        ctx,
+        &messages::Seen {
+            before: &known,
+            sources: &sources,
+            snapshot: &snapshot,
+            gate: &gate,
+            inventory: &found.inventory,
+        },
+    )?;
+    ctx.store().end_tick(
+        lock,
+        &TickEnd {
+            id: &ctx.tick,
+            started_at: started,
+            ended_at: ctx.now(),
+            deep,
+            gate: &gate_word(&gate),
+            snapshot_digest: &encoded.digest,
+            config_digest: &super::evidence::digest_of(&ctx.config.digests)?,
+            sources: &sources,
+            seen: &found.seen,
+            opened: &found.opened,
+            joined: &found.joined,
+            owed: &owed,
+            http_cache: &cache,
+        },
+    )?;
+    report(ctx, &snapshot, &gate, &found);
+    Ok(())
+}
+
+/// How a tick's row begins when its gate gave no answer.
+const FAULT: &str = "fault: ";
+
+fn gate_word(gate: &GateResult) -> String {
+    match gate {
+        GateResult::Quiet => "quiet".to_owned(),
+        GateResult::Wake(reasons) => format!("wake: {}", reasons.join("; ")),
+        GateResult::Fault(why) => format!("{FAULT}{why}"),
+    }
+}
+
+fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
+    let mut report = ctx.report();
+    report.signals = group::sum(&snapshot.signals);
+    report.sources = u64::try_from(
+        snapshot
+            .collectors
+            .iter()
+            .filter(|c| c.outcome != OutcomeKind::Skipped)
+            .count(),
+    )
+    .unwrap_or(0);
+    report.collect_ms = snapshot.collectors.iter().map(|c| c.ms).max().unwrap_or(0);
+    report.blind = snapshot
+        .blind()
+        .map(|c| format!("{}/{}: {} ({})", c.name, c.target, c.detail, c.cause))
+        .collect();
+    if let GateResult::Fault(why) = gate {
+        report.gate_fault = Some(why.clone());
+    }
+    drop(report);
+    for new in &found.opened {
+        let row = found
+            .seen
+            .iter()
+            .find(|(row, _)| row.sig == new.signature)
+            .map(|(row, _)| row);
+        let mut lines = vec![format!("cause {} in {} ({})", new.signature.short(), new.repo, new.why)];
+        if let Some(row) = row {
+            lines.push(super::title_line(ctx, row));
+            lines.push(format!(
+                "{} events, first seen {}",
+                row.count,
+                row.first_seen.format("%H:%M:%S UTC")
+            ));
+        }
+        ctx.say(Some(&new.id), "opened", lines);
+    }
+}

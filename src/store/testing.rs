@@ -1,0 +1,102 @@
+//! Ledgers with an incident in them, for tests of everything that reads one.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{NewIncident, Sighting, SignatureRow, Store, TickEnd, TickLock, locks::Tried};
+use crate::model::{
+    IncidentId, Signature, Slot,
+    signal::{Severity, SignalKind},
+};
+
+pub(crate) fn at(minutes: i64) -> DateTime<Utc> {
+    DateTime::parse_from_rfc3339("2026-11-29T03:00:00Z")
+        .unwrap()
+        .with_timezone(&Utc)
+        + TimeDelta::minutes(minutes)
+}
+
+pub(crate) fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    (dir, store)
+}
+
+pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
+    SignatureRow {
+        sig: sig.clone(),
+        text_sig: None,
+        repo: Slot::parse("api").unwrap(),
+        target: "api".to_owned(),
+        source: "exceptions".to_owned(),
+        template: "ZeroDivisionError".to_owned(),
+        label: "bug".to_owned(),
+        kind: SignalKind::Exception,
+        severity: Severity::Error,
+        title: "ZeroDivisionError".to_owned(),
+        culprit: None,
+        samples: vec![],
+        first_seen: at(0),
+        last_seen: at(1),
+        count,
+        releases: vec![],
+        inventory: false,
+        bad_ticks: 1,
+        ignored_until: None,
+        ignored_why: None,
+    }
+}
+
+pub(crate) fn lock(store: &Store) -> TickLock {
+    match TickLock::try_take(store.dir(), "test").unwrap() {
+        Tried::Held(lock) => lock,
+        Tried::Busy(by) => panic!("held by {by}"),
+    }
+}
+
+/// One incident of the repo `api`.
+pub(crate) fn open_one(store: &mut Store) -> IncidentId {
+    open(store, "7f3a91c07f3a91c0")
+}
+
+pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
+    let sig = Signature::parse(sig).unwrap();
+    let id = IncidentId::new(&sig, 1);
+    let lock = lock(store);
+    let tick = store.next_tick(at(0)).unwrap();
+    store
+        .end_tick(
+            &lock,
+            &TickEnd {
+                id: &tick,
+                started_at: at(0),
+                ended_at: at(0),
+                deep: false,
+                gate: "wake",
+                snapshot_digest: "",
+                config_digest: "",
+                sources: &[],
+                seen: &[(
+                    signature_row(&sig, 14),
+                    Sighting {
+                        from: at(0),
+                        at: at(1),
+                        count: 14,
+                        release: None,
+                    },
+                )],
+                opened: &[NewIncident {
+                    id: id.clone(),
+                    repo: Slot::parse("api").unwrap(),
+                    signature: sig,
+                    why: "new".to_owned(),
+                }],
+                joined: &[],
+                owed: &[],
+                http_cache: &BTreeMap::new(),
+            },
+        )
+        .unwrap();
+    id
+}

@@ -1,0 +1,254 @@
+//! Joins the lines of one event: a message and its trace, whatever the language. Looks only at the lines around a
+//! candidate; a log of one-line events costs nothing here.
+
+use std::{borrow::Cow, ops::Range};
+
+use chrono::{DateTime, Utc};
+
+use super::{
+    Level,
+    framed::{self, Framed},
+    shape::{Shape, State, continues, follow, is_exception, is_header, is_rust_head, is_source, shape, state_of},
+};
+
+/// Lines and bytes of one event; what comes behind is repetition.
+const MOST_LINES: usize = 200;
+const MOST_BYTES: usize = 32 * 1024;
+/// Lines that are looked back over for the beginning of an event.
+pub(super) const LOOK_BACK: usize = 120;
+/// Empty lines within one event in a row.
+const MOST_BLANK: usize = 2;
+/// Lines of others that may stand within a trace in a row.
+const MOST_FOREIGN: usize = 3;
+
+/// One event: where it stands, and its lines.
+pub(super) struct Event<'a> {
+    pub(super) end: usize,
+    /// As it stands in the log, without the lines of others.
+    pub(super) raw: Cow<'a, str>,
+    pub(super) lines: Vec<Framed<'a>>,
+    /// Lines that another process wrote in between.
+    pub(super) foreign: Vec<&'a str>,
+}
+
+impl<'a> Event<'a> {
+    /// One line, whatever stands around it.
+    pub(super) fn of_line(line: &'a str, now: DateTime<Utc>) -> Self {
+        Self {
+            end: 0,
+            raw: Cow::Borrowed(line),
+            lines: vec![framed::read(line.trim_end_matches('\n'), now)],
+            foreign: Vec::new(),
+        }
+    }
+}
+
+/// A log of which whole lines are there; the last one ends with a newline unless the log is over.
+#[derive(Clone, Copy)]
+pub(super) struct Window<'a> {
+    pub(super) text: &'a str,
+    /// Nothing comes behind it.
+    pub(super) last: bool,
+    pub(super) now: DateTime<Utc>,
+}
+
+impl<'a> Window<'a> {
+    /// The event around the line that starts at `at`; nothing before `floor` belongs to it. None when more of the log
+    /// is needed to tell.
+    pub(super) fn event(&self, at: usize, floor: usize) -> Option<Event<'a>> {
+        let start = self.begin(at, floor);
+        let event = self.forward(start)?;
+        if start == at || event.end > at {
+            return Some(event);
+        }
+        self.forward(at)
+    }
+
+    /// The line that starts at a place, and where the next one starts; None where none is complete.
+    fn line(&self, at: usize) -> Option<(&'a str, usize)> {
+        let rest = &self.text[at..];
+        match memchr::memchr(b'\n', rest.as_bytes()) {
+            Some(end) => Some((&rest[..end], at + end + 1)),
+            None if self.last && !rest.is_empty() => Some((rest, self.text.len())),
+            None => None,
+        }
+    }
+
+    fn before(&self, at: usize, floor: usize) -> Option<(Framed<'a>, usize)> {
+        let above = self.text[floor..at].strip_suffix('\n')?;
+        let start = floor + memchr::memrchr(b'\n', above.as_bytes()).map_or(0, |newline| newline + 1);
+        Some((framed::read(&self.text[start..at - 1], self.now), start))
+    }
+
+    /// Where the event begins to which a line belongs.
+    pub(super) fn begin(&self, at: usize, floor: usize) -> usize {
+        if at == floor {
+            return at;
+        }
+        let Some((line, _)) = self.line(at) else { return at };
+        let line = framed::read(line, self.now);
+        let mut head = at;
+        let mut left = LOOK_BACK;
+        if continues(&line) {
+            head = self.above(at, floor, &mut left);
+        }
+        head = self.head_of_trace(head, floor, &mut left);
+        match (self.line(head), self.before(head, floor)) {
+            // A logger's line, and below it the exception that it logged.
+            (Some((line, _)), Some((header, start))) if is_header(&header) => {
+                let line = framed::read(line, self.now);
+                let traced = shape(&line.text) == Shape::Traceback || (!line.begins && is_exception(&line.text));
+                if traced { start } else { head }
+            }
+            _ => head,
+        }
+    }
+
+    /// The first line above that is no continuation.
+    fn above(&self, at: usize, floor: usize, left: &mut usize) -> usize {
+        let mut place = at;
+        while *left > 0
+            && let Some((line, start)) = self.before(place, floor)
+        {
+            *left -= 1;
+            place = start;
+            if !continues(&line) {
+                return place;
+            }
+        }
+        at
+    }
+
+    /// A plain line may be the last of a traceback, or what a panic says: then its beginning is further up.
+    fn head_of_trace(&self, at: usize, floor: usize, left: &mut usize) -> usize {
+        let mut place = at;
+        while *left > 0
+            && let Some((line, start)) = self.before(place, floor)
+        {
+            *left -= 1;
+            let first = place == at;
+            place = start;
+            match shape(&line.text) {
+                Shape::Traceback => return self.head_of_trace_chain(place, floor, left),
+                Shape::Indented | Shape::Blank | Shape::Part if !line.begins => {}
+                Shape::Plain if first && is_rust_head(&line.text) => return place,
+                Shape::Plain if !first && is_source(&line.text) => return place,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// Tracebacks that follow from one another are one event.
+    fn head_of_trace_chain(&self, at: usize, floor: usize, left: &mut usize) -> usize {
+        let Some((line, start)) = self.before(at, floor) else {
+            return at;
+        };
+        if shape(&line.text) != Shape::Blank {
+            return at;
+        }
+        let Some((line, start)) = self.before(start, floor) else {
+            return at;
+        };
+        if shape(&line.text) != Shape::Part || *left == 0 {
+            return at;
+        }
+        let above = self.above(start, floor, left);
+        if above == start {
+            at
+        } else {
+            self.head_of_trace(above, floor, left)
+        }
+    }
+
+    fn forward(&self, start: usize) -> Option<Event<'a>> {
+        let (first, mut next) = self.line(start)?;
+        let first = framed::read(first, self.now);
+        let mut state = state_of(&first.text, State::Open);
+        let header = is_header(&first);
+        let mut lines = vec![first];
+        let mut foreign: Vec<Range<usize>> = Vec::new();
+        let mut end = next;
+        let mut blank = 0;
+        while let Some((line, behind)) = self.line(next) {
+            let line = framed::read(line, self.now);
+            if shape(&line.text) == Shape::Blank && !line.begins {
+                blank += 1;
+                if blank > MOST_BLANK {
+                    return Some(self.cut(start, end, lines, foreign));
+                }
+                next = behind;
+                continue;
+            }
+            let Some(then) = follow(state, &line, header && lines.len() == 1, blank > 0) else {
+                let traced = lines.len() > 1 || state == State::Traceback;
+                if traced && is_calm(&line) && self.goes_on(state, behind)? {
+                    foreign.push(next..behind);
+                    next = behind;
+                    continue;
+                }
+                return Some(self.cut(start, end, lines, foreign));
+            };
+            state = then;
+            blank = 0;
+            next = behind;
+            end = behind;
+            if lines.len() < MOST_LINES {
+                lines.push(line);
+            }
+            if end - start > MOST_BYTES {
+                return Some(self.cut(start, end, lines, foreign));
+            }
+        }
+        // Without a next line nobody knows whether it would belong here.
+        (self.last || next - start > MOST_BYTES).then(|| self.cut(start, end, lines, foreign))
+    }
+
+    /// Whether a trace goes on behind a few lines of others. None when more of the log is needed to tell.
+    fn goes_on(&self, state: State, from: usize) -> Option<bool> {
+        let mut next = from;
+        for _ in 0..MOST_FOREIGN {
+            let Some((line, behind)) = self.line(next) else {
+                return self.last.then_some(false);
+            };
+            let line = framed::read(line, self.now);
+            let inner = state == State::Traceback
+                && !line.begins
+                && (shape(&line.text) == Shape::Indented || is_exception(&line.text));
+            if inner || shape(&line.text) == Shape::Part {
+                return Some(true);
+            }
+            if !is_calm(&line) {
+                break;
+            }
+            next = behind;
+        }
+        Some(false)
+    }
+
+    fn cut(&self, start: usize, end: usize, lines: Vec<Framed<'a>>, foreign: Vec<Range<usize>>) -> Event<'a> {
+        let mut raw = Cow::Borrowed(&self.text[start..end]);
+        let mut from = start;
+        let within: Vec<Range<usize>> = foreign.into_iter().filter(|range| range.end <= end).collect();
+        if !within.is_empty() {
+            let mut own = String::new();
+            for range in &within {
+                own.push_str(&self.text[from..range.start]);
+                from = range.end;
+            }
+            own.push_str(&self.text[from..end]);
+            raw = Cow::Owned(own);
+        }
+        Event {
+            end,
+            raw,
+            lines,
+            foreign: within.into_iter().map(|range| &self.text[range]).collect(),
+        }
+    }
+}
+
+/// A line of its own that says all is well.
+fn is_calm(line: &Framed<'_>) -> bool {
+    line.level.is_some_and(|level| level <= Level::Info) && (line.begins || line.record || line.time.is_some())
+}

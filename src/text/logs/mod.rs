@@ -1,0 +1,400 @@
+//! The log engine: bytes of a log in, causes out. One pass in constant memory: framing, patterns, redaction,
+//! signature, counts. It knows no file, clock or network; whoever reads a log feeds it.
+//!
+//! ```text
+//! let mut reading = Reading::new(&config.patterns, &redactor, now);
+//! while let Some(bytes) = source.next() {
+//!     reading.push(&bytes);           // any size, cut anywhere
+//! }
+//! let found = reading.finish();       // causes, worst first; what found no place; how much was read
+//! ```
+//!
+//! A source whose entries carry their own time or level pushes each as a line of its own with both in front
+//! (`2026-11-29T03:00:00Z ERROR message`), or as the JSON object that it got. Lines of a trace that came as entries of
+//! their own are joined again. A collector does not use this directly, but `collect::log_scan`, which makes signals of
+//! the causes.
+
+mod causes;
+mod framed;
+mod input;
+mod join;
+mod literals;
+mod memo;
+mod patterns;
+mod prefix;
+mod shape;
+mod structured;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+
+use super::{Redactor, signature};
+use causes::{Causes, Sighting};
+use input::Input;
+use join::{Event, Window};
+use memo::Memo;
+
+pub use causes::{Cause, MOST_CAUSES, Overflow};
+pub use patterns::{Pattern, PatternFault, PatternKind, Patterns, pattern_fault, regex_fault};
+
+/// How bad a line says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Trace,
+    Debug,
+    Info,
+    Warn,
+    Error,
+    Fatal,
+}
+
+impl Level {
+    /// What a line of level error or worse holds, in any way of writing it.
+    const WORDS_FROM_ERROR: [&'static str; 13] = [
+        "error",
+        "fatal",
+        "crit",
+        "emerg",
+        "severe",
+        "fail: ",
+        " err ",
+        " err]",
+        "=err ",
+        "level\":50",
+        "level\":60",
+        "level\": 50",
+        "level\": 60",
+    ];
+
+    fn parse(word: &str) -> Option<Self> {
+        // Longest known word.
+        if !(3..=11).contains(&word.len()) {
+            return None;
+        }
+        Some(match word.to_ascii_lowercase().as_str() {
+            "trace" | "trce" | "verbose" | "finest" => Self::Trace,
+            "debug" | "dbg" | "dbug" | "fine" => Self::Debug,
+            "info" | "inf" | "information" | "notice" => Self::Info,
+            "warn" | "warning" | "wrn" => Self::Warn,
+            "error" | "err" | "severe" | "fail" => Self::Error,
+            "fatal" | "critical" | "crit" | "ftl" | "alert" | "emerg" | "emergency" => Self::Fatal,
+            _ => return None,
+        })
+    }
+
+    /// As loggers for Node count.
+    fn of_number(number: f64) -> Option<Self> {
+        Some(match number {
+            n if n < 10.0 => return None,
+            n if n < 20.0 => Self::Trace,
+            n if n < 30.0 => Self::Debug,
+            n if n < 40.0 => Self::Info,
+            n if n < 50.0 => Self::Warn,
+            n if n < 60.0 => Self::Error,
+            n if n < 100.0 => Self::Fatal,
+            _ => return None,
+        })
+    }
+}
+
+/// What a log held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Worst first.
+    pub causes: Vec<Cause>,
+    pub overflow: Overflow,
+    pub bytes: u64,
+    pub lines: u64,
+    /// Events that a pattern matched.
+    pub events: u64,
+    /// The last start that was seen: the next reading of the same log begins with it.
+    pub started_at: Option<DateTime<Utc>>,
+}
+
+/// Bytes at the end of a log whose event may still grow: the last one, with the lines that belong to it. The log ends
+/// with a whole line.
+pub fn open_tail(text: &str, now: DateTime<Utc>) -> usize {
+    let last = text.strip_suffix('\n').unwrap_or(text);
+    let line = last.rfind('\n').map_or(0, |newline| newline + 1);
+    let window = Window { text, last: true, now };
+    text.len() - window.begin(line, 0)
+}
+
+/// One reading of a log.
+#[derive(Debug)]
+pub struct Reading {
+    input: Input,
+    /// Start of the next line that nobody looked at.
+    at: usize,
+    /// Nothing before it belongs to a later event.
+    floor: usize,
+    /// End of the whole lines that were there at the last scan.
+    scanned: usize,
+    /// The next line is the first of its process.
+    first: bool,
+    matcher: Matcher,
+}
+
+#[derive(Debug)]
+struct Matcher {
+    patterns: Patterns,
+    redactor: Redactor,
+    now: DateTime<Utc>,
+    started_at: Option<DateTime<Utc>>,
+    /// The reading may be within the window of some pattern.
+    near_start: bool,
+    causes: Causes,
+    memo: Memo,
+    events: u64,
+}
+
+/// Text before the place of reading that is kept for an event that began there.
+const KEPT: usize = 32 * 1024;
+
+impl Reading {
+    /// `now` completes times without a date, and stands for those that lines do not tell.
+    pub fn new(patterns: &Patterns, redactor: &Redactor, now: DateTime<Utc>) -> Self {
+        Self {
+            input: Input::default(),
+            at: 0,
+            floor: 0,
+            scanned: 0,
+            first: false,
+            matcher: Matcher {
+                patterns: patterns.clone(),
+                redactor: redactor.clone(),
+                now,
+                started_at: None,
+                near_start: false,
+                causes: Causes::default(),
+                memo: Memo::default(),
+                events: 0,
+            },
+        }
+    }
+
+    /// When the process started that writes this log, where the source tells it.
+    #[must_use]
+    pub fn started(mut self, at: Option<DateTime<Utc>>) -> Self {
+        self.matcher.started_at = at;
+        self.matcher.near_start = at.is_some();
+        self
+    }
+
+    /// The first line is the one with which its process started.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.first = true;
+        self
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = self.input.take(rest);
+            self.scan(false);
+        }
+    }
+
+    /// The log is over, and what comes next is another one.
+    pub fn end_of_log(&mut self) {
+        self.input.close();
+        self.scan(true);
+        self.input.forget_all();
+        (self.at, self.floor, self.scanned) = (0, 0, 0);
+    }
+
+    pub fn finish(mut self) -> Found {
+        self.end_of_log();
+        let (causes, overflow) = self.matcher.causes.finish(&self.matcher.redactor);
+        Found {
+            causes,
+            overflow,
+            bytes: self.input.bytes,
+            lines: self.input.lines,
+            events: self.matcher.events,
+            started_at: self.matcher.started_at,
+        }
+    }
+
+    fn scan(&mut self, last: bool) {
+        let text = self.input.text();
+        let end = if last { text.len() } else { self.input.complete() };
+        if !last && end == self.scanned {
+            return;
+        }
+        self.scanned = end;
+        let window = Window {
+            text: &text[..end],
+            last,
+            now: self.matcher.now,
+        };
+        if self.first && end > 0 {
+            self.first = false;
+            let line = window.text.lines().next().unwrap_or_default();
+            self.matcher.started_at = framed::read(line, self.matcher.now).time.or(Some(self.matcher.now));
+            self.matcher.near_start = true;
+        }
+        let patterns = self.matcher.patterns.clone();
+        let compiled = patterns.compiled();
+        while self.at < end {
+            let search = if self.matcher.near_start {
+                &compiled.near_start
+            } else {
+                &compiled.always
+            };
+            let Some(hit) = search.next(window.text, self.at) else {
+                self.at = end;
+                break;
+            };
+            let line = memchr::memrchr(b'\n', &text.as_bytes()[self.at..hit]).map_or(self.at, |n| self.at + n + 1);
+            self.at = line;
+            let Some(event) = window.event(line, self.floor) else {
+                break;
+            };
+            let next = event.end;
+            self.matcher.event(&event);
+            for line in &event.foreign {
+                self.matcher.event(&Event::of_line(line, self.matcher.now));
+            }
+            self.at = next;
+            self.floor = next;
+        }
+        self.forget();
+    }
+
+    /// Keeps what an event may begin with that ends further on, and no more.
+    fn forget(&mut self) {
+        let mut from = self.floor;
+        if self.at - from > KEPT {
+            let far = self.at - KEPT;
+            let rest = &self.input.text().as_bytes()[far..self.at];
+            from = memchr::memchr(b'\n', rest).map_or(self.at, |newline| far + newline + 1);
+        }
+        self.input.forget(from);
+        self.at -= from;
+        self.scanned -= from;
+        self.floor = 0;
+    }
+}
+
+impl Matcher {
+    fn event(&mut self, event: &Event<'_>) {
+        let raw = event.raw.trim_end_matches('\n');
+        let first = &event.lines[0];
+        let level = first
+            .level
+            .or_else(|| event.lines.iter().filter_map(|line| line.level).max());
+        let at = event.lines.iter().find_map(|line| line.time).unwrap_or(self.now);
+        let Some(best) = self.best(event, raw, level, at) else {
+            return;
+        };
+        self.events += 1;
+        let text = as_written(event, raw);
+        let pattern = &self.patterns.list()[best];
+        let key = self.memo.key(&text, self.now);
+        if let Some(key) = key
+            && let Some(signature) = self.memo.get(key)
+            && self.causes.again(signature, pattern, &text, at, &self.redactor)
+        {
+            return;
+        }
+        let signed = signature(&self.redactor.without_known(&text));
+        if let Some(key) = key {
+            self.memo.put(key, &signed.signature);
+        }
+        let sighting = Sighting {
+            signed,
+            pattern,
+            raw: &text,
+            title: title(event),
+            at,
+        };
+        self.causes.add(&sighting, &self.redactor);
+    }
+
+    /// The pattern that names the event; marks of a start are noted on the way.
+    fn best(&mut self, event: &Event<'_>, raw: &str, level: Option<Level>, at: DateTime<Utc>) -> Option<usize> {
+        let compiled = self.patterns.compiled();
+        let plain = event
+            .lines
+            .iter()
+            .all(|line| !line.record && !line.wrapped && line.stack.is_none());
+        let says = (!plain || compiled.anchored || event.lines.len() > 1).then(|| {
+            let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
+            lines.join("\n")
+        });
+        let mut matching: Vec<usize> = compiled.matches(raw.as_bytes()).collect();
+        if let Some(says) = says.as_deref().filter(|says| *says != raw) {
+            matching.extend(compiled.matches(says.as_bytes()));
+        }
+        matching.extend_from_slice(compiled.by_level());
+        let list = self.patterns.list();
+        let mut best: Option<usize> = None;
+        // Lines of several processes may come a little out of order.
+        let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
+        self.near_start = self.started_at.is_some_and(|started| at - started <= window);
+        for n in matching {
+            let pattern = &list[n];
+            let in_level = match (pattern.level, level) {
+                (Some(least), Some(level)) => level >= least,
+                // Unknown is not harmless; but what is found by its level alone needs one.
+                (Some(_), None) => !compiled.by_level().contains(&n),
+                (None, _) => true,
+            };
+            let excepted = |text: &str| {
+                pattern
+                    .except
+                    .as_ref()
+                    .is_some_and(|except| except.is_match(text.as_bytes()))
+            };
+            if !in_level || !self.in_window(pattern, at) || excepted(raw) || says.as_deref().is_some_and(excepted) {
+                continue;
+            }
+            if pattern.kind == PatternKind::Start {
+                self.started_at = Some(at);
+                self.near_start = true;
+            } else if best.is_none_or(|known| list[known].priority < pattern.priority) {
+                best = Some(n);
+            }
+        }
+        best
+    }
+
+    /// Whether an event is near enough to a start for a pattern that asks for it.
+    fn in_window(&self, pattern: &Pattern, at: DateTime<Utc>) -> bool {
+        let Some(within) = pattern.within_seconds else {
+            return true;
+        };
+        self.started_at.is_some_and(|started| {
+            let since = at - started;
+            since >= TimeDelta::zero() && since <= TimeDelta::seconds(within.into())
+        })
+    }
+}
+
+/// The event as the program wrote it: without the records that containers put around lines.
+fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
+    if !event.lines.iter().any(|line| line.wrapped) {
+        return Cow::Borrowed(raw);
+    }
+    let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// The line that says what happened: not the one that announces a trace.
+fn title<'a>(event: &'a Event<'_>) -> &'a str {
+    let first = event.lines[0].text.lines().next().unwrap_or_default().trim();
+    if first.starts_with("Traceback (most recent call last)")
+        && let Some(last) = event.lines.last()
+    {
+        return last.text.lines().next().unwrap_or_default().trim();
+    }
+    first
+}

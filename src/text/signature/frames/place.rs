@@ -1,0 +1,177 @@
+//! Whose file a path names, and what it is called in the repository.
+
+/// Parts of the paths of runtimes, dependencies and bundles.
+const FOREIGN: [&str; 42] = [
+    "node_modules/",
+    "node:",
+    "next/dist/",
+    "site-packages/",
+    "dist-packages/",
+    "/.venv/",
+    "/.pyenv/",
+    "/lib/python",
+    "/usr/lib/",
+    "/usr/local/lib/",
+    "/usr/include/",
+    "/rustc/",
+    "/.cargo/",
+    "/.rustup/",
+    "/usr/local/go/",
+    "/go/src/runtime/",
+    "/pkg/mod/",
+    "/vendor/",
+    "/gems/",
+    "/lib/ruby/",
+    "/.rbenv/",
+    "/.rvm/",
+    "/.nvm/",
+    "/.m2/",
+    "/.gradle/",
+    "/deps/",
+    "<anonymous>",
+    "<frozen",
+    "<string>",
+    "<internal:",
+    "[native code]",
+    "webpack/bootstrap",
+    "webpack/runtime",
+    ".next/server/chunks/",
+    "_next/static/",
+    "/static/chunks/",
+    "[turbopack]",
+    "/opt/hostedtoolcache/",
+    "java.base/",
+    "/runners/",
+    ".vite/",
+    "bootstrap_node.js",
+];
+const SOURCES: [&str; 45] = [
+    "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "pyx", "rs", "go", "java", "kt", "kts", "groovy",
+    "scala", "clj", "rb", "rake", "erb", "php", "cs", "fs", "vb", "ex", "exs", "swift", "vue", "svelte", "astro",
+    "prisma", "sql", "css", "c", "cc", "cpp", "cxx", "h", "hpp", "m", "mm", "dart", "lua", "zig",
+];
+/// Where deployments, containers and runners keep the repository.
+const ROOTS: [&str; 24] = [
+    "file://",
+    "webpack-internal:///",
+    "webpack:///",
+    "(rsc)/",
+    "(ssr)/",
+    "(action-browser)/",
+    "(middleware)/",
+    "/var/task/",
+    "/var/www/html/",
+    "/vercel/path0/",
+    "/vercel/path1/",
+    "/usr/src/app/",
+    "/github/workspace/",
+    "/opt/render/project/",
+    "/workspace/",
+    "/project/",
+    "/build/",
+    "/repo/",
+    "/code/",
+    "/app/",
+    "/src/",
+    "/~/",
+    "./",
+    "/usr/src/",
+];
+/// Directories that stand at the top of repositories; below an unknown root the first of them begins the path.
+const TOPS: [&str; 16] = [
+    "/src/",
+    "/app/",
+    "/apps/",
+    "/packages/",
+    "/services/",
+    "/lib/",
+    "/internal/",
+    "/cmd/",
+    "/pkg/",
+    "/test/",
+    "/tests/",
+    "/spec/",
+    "/e2e/",
+    "/components/",
+    "/pages/",
+    "/server/",
+];
+
+/// Whether the application's repository has the file, as far as its path tells.
+pub(super) fn is_own(path: &str) -> bool {
+    !FOREIGN.iter().any(|part| path.contains(part))
+        && !path.starts_with("http")
+        && !path.starts_with("vendor/")
+        && !path.starts_with("deps/")
+}
+
+pub(in crate::text::signature) fn is_source(path: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(stem, extension)| {
+        // A bundle has a number for a name.
+        let name = stem.rsplit('/').next().unwrap_or(stem);
+        !name.is_empty() && SOURCES.contains(&extension) && !name.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// Whether what stands behind a dot is the ending of a source file.
+pub(super) fn may_be_source(behind: &[u8]) -> bool {
+    let letters = behind.iter().take(9).take_while(|b| b.is_ascii_alphanumeric()).count();
+    SOURCES.iter().any(|source| source.as_bytes() == &behind[..letters])
+}
+
+/// The path without the root of the deployment or checkout, so that the same file has the same name everywhere.
+pub(in crate::text::signature) fn rootless(path: &str) -> &str {
+    let mut path = path;
+    if let Some((_, rest)) = path.split_once(".next/server/") {
+        path = rest;
+    }
+    for runner in ["/home/runner/work/", "/__w/"] {
+        if let Some(rest) = path.strip_prefix(runner) {
+            return rest.splitn(3, '/').nth(2).unwrap_or(rest);
+        }
+    }
+    if let Some(rest) = path.strip_prefix("webpack://") {
+        path = rest.split_once("/./").map_or(rest, |(_, rest)| rest);
+    }
+    while let Some(rest) = ROOTS.iter().find_map(|root| path.strip_prefix(root)) {
+        path = rest;
+    }
+    path
+}
+
+/// As [`rootless`], and below an unknown root from the first directory that usually stands at the top.
+pub(super) fn normal(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let found = rootless(&path);
+    let absolute = found.starts_with('/') || found.as_bytes().get(1) == Some(&b':');
+    let top = absolute
+        .then(|| TOPS.iter().filter_map(|top| found.find(top)).min())
+        .flatten();
+    match top {
+        Some(at) => found[at + 1..].to_owned(),
+        None => found.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_name_everywhere() {
+        for (path, want) in [
+            ("/app/src/cart.ts", "src/cart.ts"),
+            ("/home/runner/work/shop/shop/src/cart.ts", "src/cart.ts"),
+            ("/__w/shop/shop/src/cart.ts", "src/cart.ts"),
+            ("webpack-internal:///(rsc)/./src/cart.ts", "src/cart.ts"),
+            ("webpack://shop/./src/cart.ts", "src/cart.ts"),
+            ("/var/task/.next/server/app/cart/page.js", "app/cart/page.js"),
+            ("/var/www/html/src/Cart.php", "src/Cart.php"),
+            ("/home/deploy/shop/releases/42/app/models/cart.rb", "app/models/cart.rb"),
+            ("D:\\work\\shop\\src\\cart.ts", "src/cart.ts"),
+            ("src/cart.ts", "src/cart.ts"),
+        ] {
+            assert_eq!(normal(path), want);
+        }
+    }
+}
