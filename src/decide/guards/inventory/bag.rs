@@ -247,12 +247,9 @@ impl<'a> Scope<'a> {
             Kind::Text if ast.kids(id).is_empty() => bag.values.push(literal::text(ast.source(id))),
             Kind::Text => Self::pieces(ast, id, bag),
             Kind::Name => self.name(ast, id, open, bag),
-            Kind::Member if self.is_column(ast, id) || self.is_of_error(ast, id) => {
-                // The name tells nothing, what it is a part of does.
-                if self.is_column(ast, id) {
-                    return;
-                }
-            }
+            Kind::Member if self.is_column(ast, id) => return,
+            // The name tells nothing, what it is a part of does.
+            Kind::Member if self.is_of_error(ast, id) => {}
             Kind::Member => Self::called(ast.word(id), bag),
             Kind::Assert => {
                 // Behind the claim stands a message.
