@@ -15,10 +15,10 @@ use crate::{
     adapters::http::{HttpError, Request, Response, RetryPolicy, secret_value},
     config::HealthProbe,
     model::{
-        Sha,
+        Sha, Signature,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{json as strict, signature},
+    text::{json as strict, named},
 };
 
 /// Health answers are small; a larger one is something else.
@@ -59,9 +59,14 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         .filter(|look| look.probe.every.is_some() || look.probe.requests.is_some())
         .filter(|look| !matches!(look.verdict, Verdict::Blind(_)))
     {
-        let new = memory.note(&look.probe.name, now, look.served);
+        let new = memory.note(
+            &look.probe.name,
+            now,
+            matches!(look.verdict, Verdict::Down(_)),
+            look.served,
+        );
         piece.outcome.requests = new
-            .map(|new| new + piece.outcome.requests.unwrap_or(0))
+            .map(|new| new.saturating_add(piece.outcome.requests.unwrap_or(0)))
             .or(piece.outcome.requests);
     }
     piece.cursor = memory.write();
@@ -275,7 +280,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         },
         title: session.line(&format!("{}: {}", probe.name, down.what), 200),
         message: session.line(&format!("GET {url}: {}", down.what), 500),
-        signature: probe_signature(place, &probe.name, &down.class),
+        signature: probe_signature(place, &probe.name, down),
         count: 1,
         first_seen: session.ctx.now,
         last_seen: session.ctx.now,
@@ -286,10 +291,11 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
     }
 }
 
-/// Identity of a failing probe: which one, and in which way. Two repos may name a probe alike.
-pub(super) fn probe_signature(place: &Place<'_>, probe: &str, class: &str) -> crate::model::Signature {
-    let text = format!("probe:{}:{}:{probe}:{class}", place.repo.slot, place.name);
-    signature(&text).signature
+/// Identity of a failing probe: which one, and whether it is down. Two repos may name a probe alike, and the names of two
+/// probes may differ in what the signature of a text leaves out.
+pub(super) fn probe_signature(place: &Place<'_>, probe: &str, down: &Down) -> Signature {
+    let text = format!("probe:{}:{}:{probe}:{}", place.repo.slot, place.name, down.cause());
+    named(&text)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) enum Verdict {
 /// A failing probe, in words that do not change from one sample to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Down {
-    /// With the probe's name the identity of the cause; never a latency or text of the body.
+    /// In which way it fails, in one word; never a latency or text of the body.
     pub(super) class: String,
     pub(super) what: String,
     pub(super) kind: DownKind,
@@ -33,6 +33,15 @@ pub(super) enum DownKind {
 }
 
 impl Down {
+    /// What makes two failures of one probe the same cause. An outage is one, whichever way it shows from look to look.
+    pub(super) fn cause(&self) -> &'static str {
+        match self.class.as_str() {
+            "latency" => "slow",
+            "tls-expiry" | "tls-expires-soon" => "certificate",
+            _ => "down",
+        }
+    }
+
     pub(super) fn outage(class: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
             class: class.into(),

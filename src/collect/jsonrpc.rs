@@ -57,7 +57,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     // A look that read nothing is no look: such a probe stays due.
     for look in seen.iter().filter(|look| look.probe.every.is_some()) {
         if !matches!(look.verdict, Verdict::Blind(_)) {
-            memory.note(&look.probe.name, now, None);
+            memory.note(&look.probe.name, now, matches!(look.verdict, Verdict::Down(_)), None);
         }
     }
     piece.cursor = memory.write();
@@ -287,7 +287,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         },
         title: session.line(&format!("{}: {}", probe.name, down.what), 200),
         message: session.line(&format!("{} on {host}: {}", probe.method, down.what), 500),
-        signature: probe_signature(place, &probe.name, &down.class),
+        signature: probe_signature(place, &probe.name, down),
         count: 1,
         first_seen: session.ctx.now,
         last_seen: session.ctx.now,

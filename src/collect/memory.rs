@@ -19,6 +19,17 @@ struct Remembered {
     at: DateTime<Utc>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     served: Option<u64>,
+    /// Looks that the next ticks take whatever its interval: it was not as it should be, or is only just again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    close: u8,
+}
+
+/// Good looks by which something that was down is over.
+const CLOSE_LOOKS: u8 = 2;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(n: &u8) -> bool {
+    *n == 0
 }
 
 impl Memory {
@@ -32,15 +43,23 @@ impl Memory {
     }
 
     pub(super) fn due(&self, probe: &str, every: Option<Duration>, now: DateTime<Utc>) -> bool {
-        is_due(every, self.probes.get(probe).map(|known| known.at), now)
+        let known = self.probes.get(probe);
+        known.is_some_and(|known| known.close > 0) || is_due(every, known.map(|known| known.at), now)
     }
 
     /// Notes a look; gives how much was served since the one before, where both are known.
-    pub(super) fn note(&mut self, probe: &str, now: DateTime<Utc>, served: Option<u64>) -> Option<u64> {
-        let before = self.probes.get(probe).and_then(|known| known.served);
+    pub(super) fn note(&mut self, probe: &str, now: DateTime<Utc>, down: bool, served: Option<u64>) -> Option<u64> {
+        let old = self.probes.get(probe);
+        let before = old.and_then(|known| known.served);
+        let close = if down {
+            CLOSE_LOOKS
+        } else {
+            old.map_or(0, |known| known.close.saturating_sub(1))
+        };
         let known = Remembered {
             at: now,
             served: served.or(before),
+            close,
         };
         self.probes.insert(probe.to_owned(), known);
         let (before, served) = (before?, served?);
@@ -85,12 +104,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_down_is_looked_at_by_every_tick_until_it_was_up_twice() {
+        let every = Some(Duration::from_hours(1));
+        let mut memory = Memory::default();
+        let mut looked = Vec::new();
+        for minute in (0..60).step_by(5) {
+            if memory.due("a", every, at(minute)) {
+                looked.push(minute);
+                memory.note("a", at(minute), minute < 15, None);
+            }
+            memory = serde_json::from_str(&memory.write().unwrap()).unwrap();
+        }
+        assert_eq!(looked, [0, 5, 10, 15, 20]);
+    }
+
+    #[test]
     fn requests_are_counted_between_looks_and_over_restarts() {
         let mut memory = Memory::default();
-        assert_eq!(memory.note("a", at(0), Some(100)), None);
-        assert_eq!(memory.note("a", at(15), Some(160)), Some(60));
-        assert_eq!(memory.note("a", at(30), None), None);
+        assert_eq!(memory.note("a", at(0), false, Some(100)), None);
+        assert_eq!(memory.note("a", at(15), false, Some(160)), Some(60));
+        assert_eq!(memory.note("a", at(30), false, None), None);
         let mut memory: Memory = serde_json::from_str(&memory.write().unwrap()).unwrap();
-        assert_eq!(memory.note("a", at(45), Some(20)), Some(20));
+        assert_eq!(memory.note("a", at(45), false, Some(20)), Some(20));
     }
 }

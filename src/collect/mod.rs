@@ -18,7 +18,7 @@ mod pulls;
 #[cfg(test)]
 mod testing;
 
-use std::pin::Pin;
+use std::{collections::BTreeSet, pin::Pin};
 
 use futures_util::future::{Either, join_all, select};
 
@@ -27,7 +27,7 @@ pub use declared::{Shipped, shipped};
 
 use context::{Piece, Place, Session};
 
-use crate::config::{Config, Repo, Target};
+use crate::config::{Config, DeclaredUse, Repo, Target};
 
 type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
 
@@ -48,7 +48,7 @@ enum Scope {
     Repo,
 }
 
-const TABLE: [Collector; 5] = [
+static TABLE: [Collector; 5] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -81,42 +81,62 @@ const TABLE: [Collector; 5] = [
     },
 ];
 
-/// Names of the collectors that the config enables, each once.
-pub fn names(config: &Config) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
+/// How one source is read.
+#[derive(Clone, Copy)]
+enum Reader<'a> {
+    BuiltIn(&'static Collector),
+    Declared(&'a DeclaredUse),
+}
+
+/// Every source that the config enables.
+fn enabled(config: &Config) -> Vec<(Place<'_>, Reader<'_>)> {
+    let mut sources = Vec::new();
     for repo in config.repos.values() {
-        for target in &repo.targets {
-            let built_in = TABLE.iter().filter(|c| (c.enabled)(repo, target)).map(|c| c.name);
-            names.extend(built_in.chain(target.declared.iter().map(|d| d.collector.as_str())));
+        for (index, target) in repo.targets.iter().enumerate() {
+            for collector in &TABLE {
+                let once = collector.scope == Scope::Target || index == 0;
+                if once && (collector.enabled)(repo, target) {
+                    let name = match collector.scope {
+                        Scope::Target => target.name.as_str(),
+                        Scope::Repo => repo.slot.as_str(),
+                    };
+                    let place = Place::new(collector.name, repo, target, name);
+                    sources.push((place, Reader::BuiltIn(collector)));
+                }
+            }
+            for declared in &target.declared {
+                let place = Place::new(&declared.collector, repo, target, &target.name);
+                sources.push((place, Reader::Declared(declared)));
+            }
         }
     }
+    sources
+}
+
+/// Names of the collectors that the config enables, each once.
+pub fn names(config: &Config) -> Vec<&str> {
+    let mut names: Vec<&str> = enabled(config).iter().map(|(place, _)| place.collector).collect();
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// What the store calls the sources that the config enables.
+pub fn sources(config: &Config) -> BTreeSet<SourceKey> {
+    enabled(config).iter().map(|(place, _)| place.key()).collect()
 }
 
 /// Runs every collector that the config enables, all at once.
 pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
     let session = Session::new(ctx);
     let mut jobs: Vec<Job<'_>> = Vec::new();
-    for repo in ctx.config.repos.values() {
-        for (index, target) in repo.targets.iter().enumerate() {
-            for collector in &TABLE {
-                let once = collector.scope == Scope::Target || index == 0;
-                if once && (collector.enabled)(repo, target) && ctx.wants(collector.name) {
-                    let name = match collector.scope {
-                        Scope::Target => target.name.as_str(),
-                        Scope::Repo => repo.slot.as_str(),
-                    };
-                    let place = Place::new(collector.name, repo, target, name);
-                    jobs.push(bounded(&session, (collector.collect)(&session, place), place));
-                }
-            }
-            for declared in target.declared.iter().filter(|d| ctx.wants(&d.collector)) {
-                let place = Place::new(&declared.collector, repo, target, &target.name);
-                let job = Box::pin(declared::collect(&session, place, declared));
-                jobs.push(bounded(&session, job, place));
-            }
+    for (place, reader) in enabled(ctx.config) {
+        if ctx.wants(place.collector) {
+            let job: Job<'_> = match reader {
+                Reader::BuiltIn(collector) => (collector.collect)(&session, place),
+                Reader::Declared(declared) => Box::pin(declared::collect(&session, place, declared)),
+            };
+            jobs.push(bounded(&session, job, place));
         }
     }
     let mut pieces = match select(join_all(jobs), std::pin::pin!(session.prepare())).await {

@@ -2,16 +2,15 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::observation::{poisson_at_least, rate_per_hour};
 use crate::{
     model::{
-        IncidentId, Signature, Slot,
+        Signature, Slot,
         incident::IncidentOutcome,
         signal::{Severity, SignalKind},
     },
-    text::hex,
+    text::named,
 };
 
 /// What the ledger knows of a signature that a signal carries.
@@ -22,14 +21,17 @@ pub struct Known {
     pub first_seen: DateTime<Utc>,
     pub last_seen: DateTime<Utc>,
     pub count: u64,
-    /// Ticks in a row that saw it, this one included.
+    /// Looks of its source in a row that saw it, this one included.
     pub bad_ticks: u32,
+    /// Of the newest incident that it opened itself; 0 without any.
+    pub generation: u32,
     pub incident: Option<KnownIncident>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownIncident {
-    pub id: IncidentId,
+    /// It is another cause's incident, which this one joined as a symptom.
+    pub joined: bool,
     pub outcome: Option<IncidentOutcome>,
     pub closed_at: Option<DateTime<Utc>>,
 }
@@ -64,14 +66,15 @@ pub enum Standing {
 
 /// The key of a cause whose text's signature is another repo's key already.
 pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
-    let digest = Sha256::digest(format!("{text} in {repo}"));
-    Signature::parse(&hex(&digest[..8])).expect("eight bytes are sixteen digits")
+    named(&format!("{text} in {repo}"))
 }
 
 /// A known entry comes back as news after this long.
 const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
 const RISE_P: f64 = 0.01;
+/// Looks in a row before a symptom speaks for itself.
+const BAD_LOOKS: u32 = 2;
 
 /// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
 pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
@@ -85,29 +88,35 @@ pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
         return Standing::Handled;
     }
     if let Some(incident) = &known.incident {
-        return again(group, incident);
+        return again(group, known, incident);
     }
     if known.inventory {
         return inventory(group, known);
     }
     if group.kind.is_symptom() {
-        return if known.bad_ticks >= 2 {
-            Standing::Open {
-                generation: 1,
-                why: "seen in two looks in a row".to_owned(),
-            }
-        } else {
-            Standing::Symptom
-        };
+        return open(group, known, "seen in two looks in a row");
+    }
+    open(group, known, "new")
+}
+
+/// A symptom waits for its second bad look.
+fn open(group: &Group, known: &Known, why: &str) -> Standing {
+    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS {
+        return Standing::Symptom;
     }
     Standing::Open {
-        generation: 1,
-        why: "new".to_owned(),
+        generation: known.generation + 1,
+        why: why.to_owned(),
     }
 }
 
 fn first_time(group: &Group) -> Standing {
-    if group.kind.is_symptom() {
+    if group.kind.is_symptom() && group.first_sight {
+        Standing::Open {
+            generation: 1,
+            why: "down at first sight".to_owned(),
+        }
+    } else if group.kind.is_symptom() {
         Standing::Symptom
     } else if group.first_sight {
         Standing::Inventory
@@ -119,36 +128,43 @@ fn first_time(group: &Group) -> Standing {
     }
 }
 
-fn again(group: &Group, incident: &KnownIncident) -> Standing {
+/// It had an incident, which may be over. A verdict about another cause says nothing about a symptom that joined it.
+fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
     let Some(outcome) = incident.outcome else {
         return Standing::Handled;
     };
     match outcome {
         IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone => {
-            let after = incident.closed_at.is_none_or(|closed| group.last_seen > closed);
-            if after {
-                Standing::Open {
-                    generation: incident.id.generation() + 1,
-                    why: "it came back".to_owned(),
-                }
+            if incident.closed_at.is_some_and(|closed| group.last_seen <= closed) {
+                Standing::Handled
+            } else if incident.joined {
+                open(group, known, "still there when what it came with is over")
+            } else {
+                open(group, known, "it came back")
+            }
+        }
+        // Whoever may ignore it for a while is asked before this.
+        IncidentOutcome::Ignored => open(
+            group,
+            known,
+            "still there when the time was over in which it was ignored",
+        ),
+        IncidentOutcome::TakenBack
+        | IncidentOutcome::Declined
+        | IncidentOutcome::Noise
+        | IncidentOutcome::Escalated => {
+            if incident.joined {
+                open(group, known, "still there when what it came with is over")
             } else {
                 Standing::Handled
             }
         }
-        IncidentOutcome::TakenBack
-        | IncidentOutcome::Declined
-        | IncidentOutcome::Noise
-        | IncidentOutcome::Ignored
-        | IncidentOutcome::Escalated => Standing::Handled,
     }
 }
 
 fn inventory(group: &Group, known: &Known) -> Standing {
     if group.first_seen - known.last_seen >= QUIET {
-        return Standing::Open {
-            generation: 1,
-            why: "known from first sight, back after seven quiet days".to_owned(),
-        };
+        return open(group, known, "known from first sight, back after seven quiet days");
     }
     let history = (known.last_seen - known.first_seen).max(TimeDelta::minutes(15));
     let before = rate_per_hour(known.count, history);
@@ -157,10 +173,7 @@ fn inventory(group: &Group, known: &Known) -> Standing {
     #[expect(clippy::cast_precision_loss, reason = "hours of at most some years")]
     let expected = before * window.num_seconds() as f64 / 3600.0;
     if now > RISE_FACTOR * before && poisson_at_least(group.count, expected) <= RISE_P {
-        return Standing::Open {
-            generation: 1,
-            why: "known from first sight, and rising".to_owned(),
-        };
+        return open(group, known, "known from first sight, and rising");
     }
     Standing::Handled
 }
@@ -190,7 +203,6 @@ mod tests {
     }
 
     fn known(incident: Option<(u32, Option<IncidentOutcome>)>) -> Known {
-        let sig = Signature::parse("7f3a91c07f3a91c0").unwrap();
         Known {
             inventory: false,
             ignored: false,
@@ -198,8 +210,9 @@ mod tests {
             last_seen: t(-15),
             count: 5,
             bad_ticks: 1,
-            incident: incident.map(|(generation, outcome)| KnownIncident {
-                id: IncidentId::new(&sig, generation),
+            generation: incident.map_or(0, |(generation, _)| generation),
+            incident: incident.map(|(_, outcome)| KnownIncident {
+                joined: false,
                 outcome,
                 closed_at: outcome.map(|_| t(-5)),
             }),
@@ -235,6 +248,46 @@ mod tests {
         assert!(matches!(
             standing(&group(SignalKind::Health, false), Some(&seen)),
             Standing::Open { .. }
+        ));
+        // What is down when it is first looked at is told at once.
+        let first = standing(&group(SignalKind::Health, true), None);
+        assert!(matches!(first, Standing::Open { generation: 1, .. }), "{first:?}");
+    }
+
+    #[test]
+    fn a_verdict_about_another_cause_silences_no_probe() {
+        let probe = group(SignalKind::Health, false);
+        let open = Standing::Open {
+            generation: 1,
+            why: "still there when what it came with is over".to_owned(),
+        };
+        for outcome in [
+            IncidentOutcome::Noise,
+            IncidentOutcome::Declined,
+            IncidentOutcome::Escalated,
+            IncidentOutcome::TakenBack,
+            IncidentOutcome::Resolved,
+        ] {
+            let mut joined = known(Some((0, Some(outcome))));
+            joined.incident.as_mut().unwrap().joined = true;
+            assert_eq!(standing(&probe, Some(&joined)), Standing::Symptom, "{outcome:?}");
+            joined.bad_ticks = 7;
+            assert_eq!(standing(&probe, Some(&joined)), open, "{outcome:?}");
+            joined.incident.as_mut().unwrap().outcome = None;
+            assert_eq!(standing(&probe, Some(&joined)), Standing::Handled);
+        }
+    }
+
+    #[test]
+    fn what_was_ignored_for_a_while_is_news_again_when_the_time_is_over() {
+        let mut seen = known(Some((1, Some(IncidentOutcome::Ignored))));
+        seen.ignored = true;
+        let group = group(SignalKind::Exception, false);
+        assert_eq!(standing(&group, Some(&seen)), Standing::Handled);
+        seen.ignored = false;
+        assert!(matches!(
+            standing(&group, Some(&seen)),
+            Standing::Open { generation: 2, .. }
         ));
     }
 

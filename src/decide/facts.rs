@@ -107,6 +107,9 @@ pub struct Cause {
     pub count: u64,
     pub release: Option<Sha>,
     pub ignored_until: Option<DateTime<Utc>>,
+    /// Looks in a row that read its source in full without it; of the cause and its symptoms, the fewest.
+    #[serde(default)]
+    pub quiet_looks: u32,
 }
 
 /// One attempt with what was computed about its current head.

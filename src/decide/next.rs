@@ -231,6 +231,8 @@ pub fn need(facts: &Facts, policy: &Policy) -> Need {
     let with_pull = facts.pull.is_some();
     match stage(facts, policy) {
         Stage::Ended | Stage::Untriaged | Stage::Told => nothing,
+        // Nothing more is tried at it, so nothing is asked either.
+        Stage::Repair if !with_pull && !may_try_again(facts, policy) => nothing,
         Stage::Repair => Need {
             stop: true,
             base: true,
@@ -305,8 +307,8 @@ fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     if let Some(outcome) = facts.incident.outcome {
         return done(outcome);
     }
-    if facts.merge.is_none() && facts.cause.ignored_until.is_some_and(|until| until > now) {
-        return done(IncidentOutcome::Ignored);
+    if let Some(next) = ignored(facts, now) {
+        return next;
     }
     if let Some(what) = seen.unreadable.first() {
         return next_tick(now, format!("could not read {what}; looked at again by the next tick"));
@@ -332,6 +334,24 @@ fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         Stage::TakingBack => take_back(facts, seen, policy, now),
     }
 }
+
+/// A person's "leave it alone". Without a pull request it is over, and opens again when the time is and it is still there.
+fn ignored(facts: &Facts, now: DateTime<Utc>) -> Option<Next> {
+    let until = facts.cause.ignored_until.filter(|until| *until > now)?;
+    if facts.merge.is_some() {
+        return None;
+    }
+    Some(if facts.pull.is_none() {
+        done(IncidentOutcome::Ignored)
+    } else {
+        let shown = until.format("%Y-%m-%d %H:%M UTC");
+        Next::Wait {
+            until,
+            why: format!("a person moves next: ignored until {shown}, and its pull request stays open"),
+        }
+    })
+}
+
 fn stopped(seen: &Seen, now: DateTime<Utc>) -> Option<Next> {
     let why = match seen.stop.as_ref()? {
         StopSigns::None => return None,

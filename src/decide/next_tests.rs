@@ -213,15 +213,26 @@ fn the_stop_label_on_the_very_pull_that_is_merged_stops_too() {
 #[test]
 fn used_up_attempts_become_a_persons() {
     let mut fake = Fake::bug(&[Made::WeakTest, Made::NotRed]);
-    assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Escalated));
+    fake.facts.cause.last_seen = fake.now;
+    fake.waits_for("a person moves next");
     assert_eq!(fake.mails, [Status::NeedsYou]);
+    let (need, ..) = fake.turn();
+    assert_eq!(need, Need::default(), "nobody is asked about it any more");
+    // It stays open while it is there, and its end is told.
+    fake.now += TimeDelta::hours(9);
+    fake.facts.cause.last_seen = fake.now;
+    fake.waits_for("a person moves next");
+    fake.now += TimeDelta::hours(1);
+    assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Gone));
+    assert_eq!(fake.mails, [Status::NeedsYou, Status::Resolved]);
     assert!(!fake.trace.contains(&"Push".to_owned()));
 }
 
 #[test]
 fn an_honest_no_of_the_agent_is_taken() {
     let mut fake = Fake::bug(&[Made::CannotFix]);
-    assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Escalated));
+    fake.facts.cause.last_seen = fake.now;
+    fake.waits_for("a person moves next");
     assert_eq!(fake.trace, ["Attempt", "Tell"]);
 }
 
@@ -451,6 +462,12 @@ fn what_is_not_for_code_is_told_and_watched_until_it_is_over() {
     let mut noise = Fake::new(&[]);
     noise.triaged(TriageVerdict::Noise);
     assert_eq!(noise.rest(), Rest::Done(IncidentOutcome::Noise));
+    let mut probe = Fake::new(&[]);
+    probe.facts.cause.kind = crate::model::signal::SignalKind::Health;
+    probe.facts.cause.last_seen = probe.now;
+    probe.triaged(TriageVerdict::Noise);
+    probe.waits_for("a probe that is down is never that");
+    assert_eq!(probe.mails, [Status::NeedsYou]);
     let mut diagnose = Fake::bug(&[]);
     diagnose.policy.rung = Mode::Diagnose;
     diagnose.waits_for("a person moves next");
@@ -471,6 +488,8 @@ fn what_is_not_for_code_is_told_and_watched_until_it_is_over() {
 fn ignored_unreadable_and_health_failures_after_our_merge() {
     let mut ignored = with_pull();
     ignored.facts.cause.ignored_until = Some(at(9999));
+    ignored.waits_for("ignored until");
+    ignored.facts.pull = None;
     assert_eq!(ignored.rest(), Rest::Done(IncidentOutcome::Ignored));
     let mut blind = with_pull();
     blind.ci = CheckState::Success;
@@ -480,5 +499,6 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     let mut health = Fake::bug(&[]);
     health.facts.triage.as_mut().unwrap().failure_type = FailureType::Health;
     health.facts.ours_serves = true;
-    assert_eq!(health.rest(), Rest::Done(IncidentOutcome::Escalated));
+    health.facts.cause.last_seen = health.now;
+    health.waits_for("a person moves next");
 }

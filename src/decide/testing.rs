@@ -64,6 +64,7 @@ pub(super) fn facts_with_pull() -> Facts {
             count: 60,
             release: None,
             ignored_until: None,
+            quiet_looks: 0,
         },
         triage: None,
         triage_failures: 0,

@@ -1,5 +1,7 @@
 //! `tick status`: one line a repo, what is open with who moves next, what it cost, when the next look is.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 
 use super::page::{Page, count, widest};
@@ -28,16 +30,63 @@ pub struct RepoLine {
     pub looked: Option<DateTime<Utc>>,
     pub sources_read: u64,
     pub sources: u64,
+    /// What the last look saw and that is no open incident.
+    pub seen: Vec<SeenLine>,
     /// The stop sign that holds: what, who set it and when.
     pub stopped: Option<String>,
     /// What it lacks for the rung that is configured.
     pub lacks: Option<String>,
 }
 
+/// A cause that the last look saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenLine {
+    pub short: String,
+    pub title: String,
+    pub now: Now,
+}
+
+/// Why it is no open incident.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Now {
+    /// The next look decides.
+    Once,
+    WithPerson,
+    TakenBack,
+    Ignored(DateTime<Utc>),
+    Declined,
+    Noise,
+    FirstSight,
+}
+
+impl Now {
+    /// A person or a rule has said that nothing is to be done about it.
+    pub const fn is_handled(self) -> bool {
+        match self {
+            Self::Once | Self::WithPerson | Self::TakenBack => false,
+            Self::Ignored(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
+        }
+    }
+
+    fn words(self, now: DateTime<Utc>) -> String {
+        match self {
+            Self::Once => "seen by the last look; opens when the next one sees it too".to_owned(),
+            Self::WithPerson => "with a person; tick does nothing more".to_owned(),
+            Self::TakenBack => "its fix was taken back; with a person".to_owned(),
+            Self::Ignored(until) => format!("ignored until {}", time(until, now)),
+            Self::Declined => "declined by a person".to_owned(),
+            Self::Noise => "judged to be noise".to_owned(),
+            Self::FirstSight => "stood there at first sight".to_owned(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepoState {
     NeverLooked,
     Healthy,
+    /// Something is wrong, and all of it is known: ignored, declined, noise, or there since the first look.
+    Known,
     Unhealthy,
     /// A release of ours is under observation.
     Watching,
@@ -49,6 +98,7 @@ impl RepoState {
         match self {
             Self::NeverLooked => "new",
             Self::Healthy => "healthy",
+            Self::Known => "known",
             Self::Unhealthy => "UNHEALTHY",
             Self::Watching => "watching",
             Self::Blind => "BLIND",
@@ -113,6 +163,7 @@ pub fn status(view: &StatusView) -> String {
             .stopped
             .iter()
             .map(|sign| format!("stopped: {sign}"))
+            .chain(seen(&repo.seen, view.now))
             .chain(repo.lacks.clone())
         {
             page.hanging("", slots + 2, &note);
@@ -130,7 +181,12 @@ pub fn status(view: &StatusView) -> String {
         .map(|at| format!(" Next look {}.", time(at, view.now)))
         .unwrap_or_default();
     if view.open.is_empty() {
-        page.line(format!("Nothing is open. Spent today ${:.2}.{next}", view.spent_today));
+        let waits = view.repos.iter().flat_map(|repo| &repo.seen);
+        let open = match waits.filter(|line| !line.now.is_handled()).count() {
+            0 => "Nothing is open",
+            _ => "No incident is open",
+        };
+        page.line(format!("{open}. Spent today ${:.2}.{next}", view.spent_today));
         return page.finish();
     }
     page.blank();
@@ -156,6 +212,43 @@ pub fn status(view: &StatusView) -> String {
         );
     }
     page.finish()
+}
+
+/// At most this many causes of one kind by name.
+const NAMED: usize = 3;
+
+/// One line a kind: what needs somebody first.
+fn seen(lines: &[SeenLine], now: DateTime<Utc>) -> Vec<String> {
+    let mut by_kind: BTreeMap<Now, Vec<&SeenLine>> = BTreeMap::new();
+    for line in lines {
+        by_kind.entry(line.now).or_default().push(line);
+    }
+    let one = |(kind, lines): (Now, Vec<&SeenLine>)| {
+        let named = lines
+            .iter()
+            .take(NAMED)
+            .map(|line| format!("{} {}", line.short, line.title));
+        let named: Vec<String> = named.collect();
+        let more = match lines.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        format!("{}: {}{more}", kind.words(now), named.join(", "))
+    };
+    by_kind.into_iter().map(one).collect()
+}
+
+/// Where an incident stands, without the words about who moves next, which stand beside it.
+pub fn stands(why: &str) -> String {
+    let cut = ["; a person moves next", "; tick moves next", "; CI moves next"];
+    let end = cut
+        .iter()
+        .filter_map(|words| why.find(words))
+        .min()
+        .unwrap_or(why.len());
+    let movers = ["a person moves next: ", "tick moves next: ", "CI moves next: "];
+    let told = movers.iter().find_map(|words| why[..end].strip_prefix(words));
+    told.unwrap_or(&why[..end]).to_owned()
 }
 
 /// Where `notify` names no channel.
@@ -208,6 +301,7 @@ mod tests {
             looked: Some(at("03:00")),
             sources_read: 5,
             sources: 5,
+            seen: Vec::new(),
             stopped: None,
             lacks: None,
         }

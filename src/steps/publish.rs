@@ -65,7 +65,12 @@ pub(super) async fn push_commit(
     };
     let act = async || match mirror.push(head, branch).await {
         Ok(Push::Done) => Acted::Done(pushed.clone()),
-        Ok(Push::Refused(refusal, said)) => Acted::Denied(push_refused(refusal, &said)),
+        // Two homes that push one commit at the same time: the slower is refused, and what it wanted is there.
+        Ok(Push::Refused(refusal, said)) => match find().await {
+            Ok(Some(there)) => Acted::Done(there),
+            Ok(None) => Acted::Denied(push_refused(refusal, &said)),
+            Err(error) => Acted::Unknown(error.to_string()),
+        },
         Ok(Push::Unknown(why)) => Acted::Unknown(why),
         // Not reached: nobody said no to this commit.
         Err(error) => Acted::Unknown(error.to_string()),

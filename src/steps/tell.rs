@@ -2,7 +2,6 @@
 //! after a lost answer is one mail to the reader.
 
 use anyhow::Result;
-use sha2::{Digest, Sha256};
 
 use super::{
     Ctx,
@@ -11,10 +10,10 @@ use super::{
 };
 use crate::{
     decide::facts::{Facts, Seen, Status, keys},
-    model::{IncidentId, Signature},
+    model::IncidentId,
     render::mail::{Guess, MailWords, PullLine, mail as render_mail},
     store::Claim,
-    text::{Untrusted, hex},
+    text::{Untrusted, named},
 };
 
 pub(super) async fn tell(
@@ -59,8 +58,7 @@ fn said(ctx: &Ctx, incident: Option<&IncidentId>, sent: bool, letter: &Letter) {
 
 /// The id under which such a message is claimed: a hash, so that other words are another message.
 pub(super) fn about_id(about: &str) -> IncidentId {
-    let digest = hex(&Sha256::digest(about)[..8]);
-    IncidentId::new(&Signature::parse(&digest).expect("sixteen hexadecimal digits"), 1)
+    IncidentId::new(&named(about), 1)
 }
 
 fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWords> {

@@ -290,6 +290,7 @@ mod tests {
             releases: Vec::new(),
             inventory: false,
             bad_ticks: 1,
+            quiet_looks: 0,
             ignored_until: None,
             ignored_why: None,
         }

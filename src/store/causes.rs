@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::{Result, Store, TxError, audit, from_json, parse_id, parse_opt_time, parse_time, time, to_json};
+use super::{Result, SourceRow, Store, TxError, audit, from_json, parse_id, parse_opt_time, parse_time, time, to_json};
 use crate::model::{
     Sha, Signature, Slot, TickId,
     signal::{Culprit, Severity, SignalKind},
@@ -20,7 +20,7 @@ pub struct SignatureRow {
     pub text_sig: Option<Signature>,
     pub repo: Slot,
     pub target: String,
-    /// Collector that reported it first.
+    /// Collector that reported it last.
     pub source: String,
     pub template: String,
     pub label: String,
@@ -36,8 +36,11 @@ pub struct SignatureRow {
     pub releases: Vec<Sha>,
     /// Stood there when its source was looked at for the first time.
     pub inventory: bool,
-    /// Ticks in a row that saw it; what a symptom needs before it opens an incident.
+    /// Looks of its source in a row that saw it; what a symptom needs before it opens an incident.
     pub bad_ticks: u32,
+    /// Looks in a row that read its source in full without it, counted up to 9.
+    #[serde(default)]
+    pub quiet_looks: u32,
     pub ignored_until: Option<DateTime<Utc>>,
     pub ignored_why: Option<String>,
 }
@@ -62,6 +65,11 @@ pub struct Sighting {
 impl Store {
     pub fn signature(&self, sig: &Signature) -> Result<Option<SignatureRow>> {
         Ok(self.signatures_where("sig = ?1", [sig.as_str()])?.pop())
+    }
+
+    /// Causes that the last look of their source saw, newest first.
+    pub fn current_causes(&self) -> Result<Vec<SignatureRow>> {
+        self.signatures_where("quiet_looks < 9 AND bad_ticks > 0 ORDER BY last_seen DESC", [])
     }
 
     /// What a repo knows of a text's signature.
@@ -140,6 +148,19 @@ impl Store {
     }
 }
 
+/// A source that was read in full was read without each of its causes; those that it showed are written after this. A source
+/// that was blind, or not due, says nothing about them.
+pub(super) fn count_quiet(tx: &Transaction<'_>, sources: &[SourceRow]) -> Result<(), TxError> {
+    for source in sources.iter().filter(|source| source.cause.is_none()) {
+        tx.prepare_cached(
+            "UPDATE signature SET bad_ticks = 0, quiet_looks = quiet_looks + 1
+             WHERE repo = ?1 AND target = ?2 AND source = ?3 AND quiet_looks < 9",
+        )?
+        .execute((source.repo.as_str(), &source.target, &source.collector))?;
+    }
+    Ok(())
+}
+
 /// The row, the sighting, and an audit row when the signature is new.
 pub(super) fn put_signature(
     tx: &Transaction<'_>,
@@ -168,7 +189,8 @@ pub(super) fn put_signature(
 }
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
-     severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig";
+     severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig, \
+     quiet_looks";
 
 /// Version of the signature function whose results the ledger holds.
 const SIGNATURE_VERSION: i64 = 1;
@@ -182,12 +204,13 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Resu
     let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
-             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig)
+             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
-             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig)
+             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
-             inventory = excluded.inventory, bad_ticks = excluded.bad_ticks",
+             inventory = excluded.inventory, bad_ticks = excluded.bad_ticks, quiet_looks = excluded.quiet_looks,
+             title = excluded.title, target = excluded.target, source = excluded.source",
     )?
     .execute(rusqlite::named_params! {
         ":sig": row.sig.as_str(),
@@ -208,6 +231,7 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Resu
         ":inventory": row.inventory,
         ":bad_ticks": row.bad_ticks,
         ":source": row.source,
+        ":quiet_looks": row.quiet_looks,
         ":text_sig": row.text_sig.as_ref().map(Signature::as_str),
     })?;
     Ok(fresh)
@@ -238,6 +262,7 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
         ignored_until: parse_opt_time(row.get(16)?)?,
         ignored_why: row.get(17)?,
         source: row.get(18)?,
+        quiet_looks: row.get(20)?,
         text_sig: row
             .get::<_, Option<String>>(19)?
             .map(|sig| parse_id(&sig))

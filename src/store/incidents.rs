@@ -182,6 +182,17 @@ impl Store {
         }
     }
 
+    /// Of the incidents that a signature itself opened, the newest one's generation; 0 without any.
+    pub fn generation(&self, sig: &Signature) -> Result<u32> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT coalesce(max(generation), 0) FROM incident WHERE id >= ?1 || '-' AND id < ?1 || '.'",
+                )?
+                .query_row([sig.as_str()], |row| row.get(0))?)
+        })
+    }
+
     /// Signatures that joined an incident as symptoms.
     pub fn symptoms(&self, id: &IncidentId) -> Result<Vec<Signature>> {
         self.read(|conn| {

@@ -73,8 +73,7 @@ impl Store {
             for source in end.sources {
                 put_source(tx, source)?;
             }
-            tx.prepare_cached("UPDATE signature SET bad_ticks = 0 WHERE bad_ticks > 0")?
-                .execute([])?;
+            super::causes::count_quiet(tx, end.sources)?;
             for (row, seen) in end.seen {
                 put_signature(tx, end.id, end.started_at, row, seen)?;
             }

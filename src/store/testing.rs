@@ -43,6 +43,7 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         releases: vec![],
         inventory: false,
         bad_ticks: 1,
+        quiet_looks: 0,
         ignored_until: None,
         ignored_why: None,
     }

@@ -206,7 +206,12 @@ fn a_target_that_is_down_is_an_outage_and_not_blindness() {
             .unwrap()
             .iter()
             .any(|e| e["what"] == "opened");
-        assert_eq!(opened, turn == 1, "two bad looks in a row\n{}", shown(&output));
+        assert_eq!(
+            opened,
+            turn == 0,
+            "what is down at first sight is told at once\n{}",
+            shown(&output)
+        );
         stage.step(15);
     }
     drop(stage.world.mail().take().unwrap());

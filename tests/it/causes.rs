@@ -92,3 +92,141 @@ fn a_shared_cause_names_its_like_and_each_is_shown_by_its_own_name() {
         );
     }
 }
+
+/// A repo with a page and a tracker, both well at the first look.
+fn with_page(every_minutes: Option<u32>) -> Street {
+    let mut street = Street::new(|url| {
+        let mut shop = tracked(url, "/shop");
+        let mut probe = json!({ "name": "front", "url": format!("{url}/page") });
+        if let Some(minutes) = every_minutes {
+            probe["every_minutes"] = json!(minutes);
+        }
+        shop["health"] = json!([probe]);
+        json!({ "repos": { "shop": shop }, "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.answer("/page", 200, &"{}");
+    street.errors("/shop", &[]);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 0, "{text}");
+    street.step(15);
+    street
+}
+
+fn told(street: &Street, word: &str) -> usize {
+    let mails = street.mails();
+    mails.iter().filter(|mail| mail.contains(&format!("] {word}"))).count()
+}
+
+#[test]
+fn late_events_are_told_and_are_over_only_after_two_looks_without_them() {
+    let mut street = quiet(&["shop"]);
+    street.errors("/shop", &[("bad order", 3, 40)]);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!((told(&street, "needs you"), told(&street, "over")), (1, 0), "{text}");
+    street.step(15);
+    street.run(&[]);
+    assert_eq!(told(&street, "over"), 0, "the look shows it still");
+    street.errors("/shop", &[]);
+    for over in [0, 1] {
+        street.step(15);
+        let (_, text) = street.run(&[]);
+        assert_eq!(told(&street, "over"), over, "{text}");
+    }
+    assert_eq!(told(&street, "needs you"), 1);
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("shop observe healthy"), "{status}");
+}
+
+/// One outage however it shows, and soon although the probe is looked at once an hour while it is well.
+#[test]
+fn a_page_that_fails_another_way_at_each_look_is_one_outage() {
+    let mut street = with_page(Some(60));
+    street.step(45);
+    street.answer("/page", 502, &"");
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 0, "one bad look\n{text}");
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("UNHEALTHY"), "{status}");
+    assert!(status.contains("seen by the last look"), "{status}");
+    street.step(15);
+    street.answer("/page", 504, &"");
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    street.step(15);
+    street.answer("/page", 503, &"");
+    street.run(&[]);
+    assert_eq!(count(&street, "SELECT count(*) FROM incident"), 1, "{text}");
+    assert_eq!((told(&street, "needs you"), told(&street, "over")), (1, 0));
+    street.answer("/page", 200, &"{}");
+    for over in [0, 1] {
+        street.step(30);
+        street.run(&[]);
+        assert_eq!(told(&street, "over"), over);
+    }
+}
+
+#[test]
+fn a_page_that_is_down_when_it_is_first_looked_at_is_told_at_once() {
+    let street = Street::new(|url| {
+        json!({ "repos": { "site": { "health": [{ "url": format!("{url}/page") }] } },
+                "notify": { "file": "mail" } })
+    });
+    street.answer("/page", 500, &"");
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(told(&street, "needs you"), 1, "{text}");
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("site observe UNHEALTHY"), "{status}");
+}
+
+/// The error that came with the outage goes away; the page stays down.
+#[test]
+fn an_incident_is_not_over_while_a_symptom_of_it_is_there() {
+    let mut street = with_page(None);
+    street.answer("/page", 500, &"");
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    street.errors("/shop", &[]);
+    for _ in 0..3 {
+        street.step(30);
+        street.run(&[]);
+    }
+    assert_eq!(count(&street, "SELECT count(*) FROM incident"), 1);
+    assert_eq!((told(&street, "needs you"), told(&street, "over")), (1, 0));
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("UNHEALTHY"), "{status}");
+}
+
+#[test]
+fn what_is_ignored_for_a_while_is_shown_and_is_told_again_when_the_time_is_over() {
+    let mut street = quiet(&["shop"]);
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    street.run(&[]);
+    let id = text_signature();
+    let (code, text) = street.run(&["ignore", &id[..8], "--for", "2h", "--why", "known, fixing"]);
+    assert_eq!(code, 0, "{text}");
+    for _ in 0..2 {
+        street.step(45);
+        street.errors("/shop", &[("bad order", 3, 1)]);
+        let (code, text) = street.run(&[]);
+        assert_eq!(code, 0, "{text}");
+        let (_, status) = street.run(&["status"]);
+        assert!(status.contains("shop observe known"), "{status}");
+        assert!(status.contains("ignored until 05:15"), "{status}");
+    }
+    assert_eq!(told(&street, "needs you"), 1);
+    street.step(45);
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(told(&street, "needs you"), 2, "{text}");
+    assert_eq!(count(&street, "SELECT max(generation) FROM incident"), 2);
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("UNHEALTHY"), "{status}");
+}
+
+fn text_signature() -> String {
+    tick::text::signature("ValueError: bad order").signature.to_string()
+}

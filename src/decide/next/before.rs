@@ -82,11 +82,11 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
         } else {
             format!("triage gave no usable answer {} times", facts.triage_failures)
         };
-        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
     }
     if facts.triage_unavailable.is_final() {
         let why = facts.triage_unavailable.sentence("triage");
-        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, now));
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
     }
     pause(facts, &facts.triage_unavailable, "triage", now)
         .unwrap_or_else(|| next_tick(now, "triage has not answered yet; tick moves next"))
@@ -95,6 +95,10 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
 pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
     let verdict = facts.triage.as_ref().map_or(TriageVerdict::NeedsHuman, |t| t.verdict);
     let why = match verdict {
+        // No word of a model hides that a probe is down.
+        TriageVerdict::Noise if facts.cause.kind.is_symptom() => {
+            "triage calls it noise, but a probe that is down is never that"
+        }
         TriageVerdict::Noise => return done(IncidentOutcome::Noise),
         TriageVerdict::Infrastructure => "this is infrastructure, not code",
         TriageVerdict::Auth => "credentials or rights, not code",
@@ -105,24 +109,28 @@ pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
             None => "this repo is set to diagnose",
         },
     };
-    tell_then(facts, Status::NeedsYou, why, || watch_until_over(facts, now))
+    tell_then(facts, Status::NeedsYou, why, || watch_until_over(facts, why, now))
 }
 
-/// Told and not repaired: over once its source was read twice in full without it.
-pub(super) fn watch_until_over(facts: &Facts, now: DateTime<Utc>) -> Next {
-    let quiet = facts
+/// Full reads without it after which a cause that nobody repaired is over.
+const QUIET_LOOKS: u32 = 2;
+
+/// Told and not repaired: over once its source was read twice in full without it, and its symptoms' too.
+pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
+    let long = facts
         .source_ok_at
         .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
-    if quiet {
+    if long && facts.cause.quiet_looks >= QUIET_LOOKS {
         return tell_then(facts, Status::Resolved, "it is over without a change of ours", || {
             done(IncidentOutcome::Gone)
         });
     }
     Next::Wait {
         until: now + TimeDelta::minutes(10),
-        why: "a person moves next; tick says when it is over".to_owned(),
+        why: format!("{why}; a person moves next, and tick says when it is over"),
     }
 }
+
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
     if facts.failure_type() == FailureType::Health && facts.ours_serves {
         return escalate(
@@ -174,7 +182,8 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
     }
 }
 
-/// Hands the incident to a person: the PR says so, one message. Without an open PR it is closed until `tick retry`.
+/// Hands the incident to a person: the PR says so, one message. It stays open until it is over: what is broken is not less
+/// so because a person has it.
 pub(super) fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>) -> Next {
     if facts.pull.is_some() {
         if let Some(stop) = stopped(seen, now) {
@@ -199,7 +208,7 @@ pub(super) fn escalate(facts: &Facts, seen: &Seen, why: &str, now: DateTime<Utc>
     }
     tell_then(facts, Status::NeedsYou, why, || {
         if facts.pull.is_none() {
-            return done(IncidentOutcome::Escalated);
+            return watch_until_over(facts, why, now);
         }
         // What the person does with the open pull request is still to be seen.
         Next::Wait {

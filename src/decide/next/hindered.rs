@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, Next, done, tell_then};
+use super::{Action, Next, before::watch_until_over, done, tell_then};
 use crate::{
     decide::facts::{Facts, Hindered, Status},
     model::incident::IncidentOutcome,
@@ -42,8 +42,10 @@ pub(super) fn gate(facts: &Facts, next: Next, now: DateTime<Utc>) -> Next {
     tell_then(facts, Status::NeedsYou, &why, || {
         if !hindered.denied && hindered.times < LAST_TRY {
             after_pause(hindered, next, now)
-        } else if facts.pull.is_none() || facts.merge.is_some() {
+        } else if facts.merge.is_some() {
             done(IncidentOutcome::Escalated)
+        } else if facts.pull.is_none() {
+            watch_until_over(facts, &why, now)
         } else {
             // What the person does with the open pull request is still to be seen.
             Next::Wait {
@@ -169,7 +171,7 @@ mod tests {
         check(&told, 60, "push");
         let mut last = facts(LAST_TRY, false);
         last.told.insert(Status::NeedsYou);
-        check(&last, 600, "Escalated");
+        check(&last, 600, "610 push fix/auto");
     }
 
     #[test]
@@ -177,7 +179,7 @@ mod tests {
         let mut denied = facts(1, true);
         check(&denied, 0, "tell push fix/auto-7f3a91c0: no route to host");
         denied.told.insert(Status::NeedsYou);
-        check(&denied, 600, "Escalated");
+        check(&denied, 600, "610 push fix/auto");
         // With a pull request open, what the person does with it is still to be seen.
         denied.pull = facts_with_pull().pull;
         check(&denied, 600, "610 a person moves next");

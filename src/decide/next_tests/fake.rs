@@ -134,6 +134,7 @@ impl Fake {
     /// One turn: facts, the reads that they want, the one next thing.
     pub(super) fn turn(&mut self) -> (Need, Seen, Next) {
         self.facts.source_ok_at = Some(self.now);
+        self.facts.cause.quiet_looks = if self.facts.cause.last_seen < self.now { 2 } else { 0 };
         if let Some(merge) = &self.facts.merge {
             self.facts.cause.release = self.deploys.then(|| merge.sha.clone());
             self.facts.watch = merge.live_at.map(|_| Watch {

@@ -62,6 +62,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             count: 60,
             release: None,
             ignored_until: None,
+            quiet_looks: 0,
         },
         incident: Incident {
             id,

@@ -59,5 +59,9 @@ fn overload_costs_no_attempt_and_ends_too() {
     }
     assert_eq!(ever.facts.attempts.len(), 24);
     assert!(ever.now - at(0) > TimeDelta::hours(20));
-    assert_eq!(ever.mails, [Status::NeedsYou]);
+    assert_eq!(
+        ever.mails,
+        [Status::NeedsYou, Status::Resolved],
+        "a person's, and watched until it is over"
+    );
 }

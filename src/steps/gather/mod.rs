@@ -54,7 +54,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     let record = record(&store, incident, triage.as_ref())?;
     Ok(Facts {
         incident: incident.clone(),
-        cause: cause(&row, release.clone()),
+        cause: cause(&row, release.clone(), quiet_looks(&store, id, &row)?),
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
@@ -119,7 +119,16 @@ fn since_retry(evidence: Vec<EvidenceRow>) -> SinceRetry {
     }
 }
 
-fn cause(row: &SignatureRow, release: Option<Sha>) -> Cause {
+/// An incident is not over while a symptom of it is there.
+fn quiet_looks(store: &Store, id: &IncidentId, row: &SignatureRow) -> Result<u32> {
+    let mut fewest = row.quiet_looks;
+    for sig in store.symptoms(id)? {
+        fewest = fewest.min(store.signature(&sig)?.map_or(fewest, |row| row.quiet_looks));
+    }
+    Ok(fewest)
+}
+
+fn cause(row: &SignatureRow, release: Option<Sha>, quiet_looks: u32) -> Cause {
     Cause {
         signature: row.sig.clone(),
         title: row.title.clone(),
@@ -132,6 +141,7 @@ fn cause(row: &SignatureRow, release: Option<Sha>) -> Cause {
         count: row.count,
         release,
         ignored_until: row.ignored_until,
+        quiet_looks,
     }
 }
 

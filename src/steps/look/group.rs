@@ -48,6 +48,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let row = row_of(key.clone(), &signals, old.as_ref());
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
+        let generation = ctx.store().generation(sig)?;
         let facts = old.as_ref().map(|old| Known {
             inventory: old.inventory,
             ignored: old.ignored_until.is_some_and(|until| until > ctx.now()),
@@ -55,8 +56,9 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
             last_seen: old.last_seen,
             count: old.count,
             bad_ticks: row.bad_ticks,
+            generation,
             incident: incident.map(|i| KnownIncident {
-                id: i.id,
+                joined: i.id.signature() != *sig,
                 outcome: i.outcome,
                 closed_at: i.closed_at,
             }),
@@ -188,7 +190,11 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         ),
         kind: first.kind,
         severity: signals.iter().map(|s| s.severity).max().unwrap_or(first.severity),
-        title: old.map_or_else(|| first.title.clone(), |o| o.title.clone()),
+        // A probe's title says how it fails now.
+        title: match old {
+            Some(old) if !first.kind.is_symptom() => old.title.clone(),
+            Some(_) | None => first.title.clone(),
+        },
         culprit: old
             .and_then(|o| o.culprit.clone())
             .or_else(|| signals.iter().find_map(|s| s.culprit.clone())),
@@ -201,7 +207,8 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         count: old.map_or(0, |o| o.count).saturating_add(count),
         releases,
         inventory: old.is_some_and(|o| o.inventory),
-        bad_ticks: old.map_or(0, |o| o.bad_ticks) + 1,
+        bad_ticks: old.map_or(0, |o| o.bad_ticks).saturating_add(1),
+        quiet_looks: 0,
         ignored_until: old.and_then(|o| o.ignored_until),
         ignored_why: old.and_then(|o| o.ignored_why.clone()),
     }

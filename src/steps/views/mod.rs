@@ -1,13 +1,13 @@
 //! What `status`, `incidents` and `show` put before a person, gathered from the store. Reads nothing outside.
 
-use std::collections::BTreeMap;
+mod status;
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Ctx, gather, outbox};
+pub use self::status::status;
+use super::{Ctx, gather};
 use crate::{
-    config::MailBackend,
     decide::{
         facts::{Facts, Policy},
         why::{self, Who},
@@ -17,105 +17,12 @@ use crate::{
         incident::{Incident, IncidentOutcome},
     },
     render::{
-        self,
         incidents::{IncidentLine, ShowView, Unmet},
-        status::{Mover, OpenLine, RepoLine, RepoState, StatusView},
+        status::Mover,
     },
-    store::{SignatureRow, SourceRow},
+    store::SignatureRow,
     text::Untrusted,
 };
-
-pub fn status(ctx: &Ctx) -> Result<StatusView> {
-    let now = ctx.now();
-    let sources = ctx.store().sources()?;
-    let open = ctx.store().open_incidents()?;
-    let mut repos = Vec::new();
-    for repo in ctx.config.repos.values() {
-        let of_repo: Vec<&SourceRow> = sources.iter().filter(|s| s.repo == repo.slot).collect();
-        let policy = ctx.policy(repo)?;
-        let paused = [format!("pause:{}", repo.slot), "pause".to_owned()];
-        let stopped = paused
-            .iter()
-            .find_map(|name| ctx.store().flag(name).transpose())
-            .transpose()?;
-        repos.push(RepoLine {
-            slot: repo.slot.to_string(),
-            mode: policy.rung,
-            state: state(&of_repo, open.iter().any(|i| i.repo == repo.slot)),
-            looked: of_repo.iter().filter_map(|s| s.last_look_at).max(),
-            sources_read: count(of_repo.iter().filter(|s| s.cause.is_none()).count()),
-            sources: count(of_repo.len()),
-            stopped,
-            lacks: policy.missing.first().cloned(),
-        });
-    }
-    let mut lines = Vec::new();
-    for incident in &open {
-        lines.push(open_line(ctx, incident)?);
-    }
-    let nobody = IncidentId::new(&crate::text::signature("status").signature, 1);
-    let spent = ctx.store().spent(&nobody, now)?;
-    Ok(StatusView {
-        now,
-        repos,
-        open: lines,
-        spent_today: spent.day_usd,
-        limit_today: ctx.config.limits.usd_per_day,
-        spent_month: spent.month_usd,
-        next_look: None,
-        notes: notes(ctx)?,
-    })
-}
-
-fn count(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-fn state(sources: &[&SourceRow], open: bool) -> RepoState {
-    if open {
-        RepoState::Unhealthy
-    } else if sources.iter().any(|s| s.cause.is_some()) {
-        RepoState::Blind
-    } else if sources.is_empty() {
-        RepoState::NeverLooked
-    } else {
-        RepoState::Healthy
-    }
-}
-
-/// Frozen merges, messages that wait, and effects whose outcome is not known.
-fn notes(ctx: &Ctx) -> Result<Vec<String>> {
-    let mut notes = Vec::new();
-    if let Some(why) = ctx.store().flag("freeze")? {
-        notes.push(format!("Merges are frozen: {why}. A person looks, then: tick resume"));
-    }
-    for (incident, effect) in ctx.store().open_effects()? {
-        notes.push(format!(
-            "The outcome of {} ({incident}) is not known since {}; the next tick looks.",
-            effect.kind,
-            effect.intended_at.format("%H:%M UTC")
-        ));
-    }
-    notes.extend(unsent(ctx)?);
-    Ok(notes)
-}
-
-/// Messages that nobody got yet, one sentence a reason.
-fn unsent(ctx: &Ctx) -> Result<Vec<String>> {
-    let letters = ctx.store().letters()?;
-    if matches!(ctx.config.notify.mail, MailBackend::Off) {
-        return Ok(vec![render::status::no_channel(letters.len())]);
-    }
-    let mut by_reason: BTreeMap<&str, (DateTime<Utc>, usize)> = BTreeMap::new();
-    for (_, row) in &letters {
-        let entry = by_reason.entry(outbox::why_not(row)).or_insert((row.intended_at, 0));
-        *entry = (entry.0.min(row.intended_at), entry.1 + 1);
-    }
-    Ok(by_reason
-        .into_iter()
-        .map(|(why, (since, n))| render::status::not_sent(n, since, why, ctx.now()))
-        .collect())
-}
 
 /// How an incident stands, by the last decision about it.
 fn standing(ctx: &Ctx, incident: &Incident) -> Result<(String, Option<DateTime<Utc>>)> {
@@ -155,22 +62,6 @@ fn mover(why: &str) -> Mover {
     }
 }
 
-fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
-    let row = row(ctx, incident)?;
-    let (why, due) = standing(ctx, incident)?;
-    let next = due.map_or_else(String::new, |due| {
-        format!("looked at again {}", due.format("%H:%M UTC"))
-    });
-    Ok(OpenLine {
-        short: incident.id.signature().short().to_owned(),
-        slot: incident.repo.to_string(),
-        title: super::title_line(ctx, &row),
-        mover: mover(&why),
-        stands: why,
-        next,
-    })
-}
-
 fn row(ctx: &Ctx, incident: &Incident) -> Result<SignatureRow> {
     ctx.store()
         .signature(&incident.id.signature())?
@@ -186,7 +77,7 @@ pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
         lines.push(IncidentLine {
             short: incident.id.signature().short().to_owned(),
             slot: incident.repo.to_string(),
-            title: super::title_line(ctx, &row),
+            title: crate::steps::title_line(ctx, &row),
             opened: incident.opened_at,
             stands,
             open: incident.closed_at.is_none(),
@@ -217,13 +108,13 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         id: id.to_string(),
         short: row.sig.short().to_owned(),
         slot: incident.repo.to_string(),
-        title: super::title_line(ctx, &row),
+        title: crate::steps::title_line(ctx, &row),
         template: untrusted(&row.template).line(600),
         why_signature: why_signature(ctx, &row)?,
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         count: row.count,
-        culprit: row.culprit.as_ref().map(super::culprit_line),
+        culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
         before: Vec::new(),
         timeline: timeline(ctx, &incident, &facts)?,

@@ -1,0 +1,219 @@
+//! `tick status`: what is known now. A repo is healthy when its sources were read and the last look saw nothing wrong; an
+//! incident that is closed, ignored or a person's hides nothing that is still there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{mover, row, standing};
+use crate::{
+    collect::{self, SourceKey},
+    config::{MailBackend, Repo},
+    model::{
+        IncidentId, Slot,
+        incident::{Incident, IncidentOutcome},
+        signal::Severity,
+    },
+    render::{
+        self,
+        status::{Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
+    },
+    steps::{Ctx, gather, outbox, title_line},
+    store::{SignatureRow, SourceRow},
+};
+
+pub fn status(ctx: &Ctx) -> Result<StatusView> {
+    let now = ctx.now();
+    let open = ctx.store().open_incidents()?;
+    let look = LastLook::read(ctx)?;
+    let mut repos = Vec::new();
+    for repo in ctx.config.repos.values() {
+        repos.push(repo_line(ctx, repo, &look, &open)?);
+    }
+    let mut lines = Vec::new();
+    for incident in &open {
+        lines.push(open_line(ctx, incident)?);
+    }
+    let nobody = IncidentId::new(&crate::text::named("status"), 1);
+    let spent = ctx.store().spent(&nobody, now)?;
+    let mut notes = notes(ctx)?;
+    let calm = |repo: &RepoLine| matches!(repo.state, RepoState::Healthy | RepoState::Known);
+    if let Some(reasons) = look.gate.as_deref().and_then(|word| word.strip_prefix("wake: "))
+        && repos.iter().all(calm)
+    {
+        notes.push(format!("The gate woke at the last look: {reasons}."));
+    }
+    Ok(StatusView {
+        now,
+        repos,
+        open: lines,
+        spent_today: spent.day_usd,
+        limit_today: ctx.config.limits.usd_per_day,
+        spent_month: spent.month_usd,
+        next_look: None,
+        notes,
+    })
+}
+
+/// What the last looks found, of the sources that the config still names.
+struct LastLook {
+    sources: Vec<SourceRow>,
+    configured: BTreeSet<SourceKey>,
+    seen: Vec<SignatureRow>,
+    gate: Option<String>,
+}
+
+impl LastLook {
+    fn read(ctx: &Ctx) -> Result<Self> {
+        let configured = collect::sources(&ctx.config);
+        let key = |repo: &Slot, target: &str, collector: &str| SourceKey {
+            repo: repo.clone(),
+            target: target.to_owned(),
+            collector: collector.to_owned(),
+        };
+        let mut sources = ctx.store().sources()?;
+        sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
+        let mut seen = ctx.store().current_causes()?;
+        seen.retain(|row| {
+            row.severity >= Severity::Error && configured.contains(&key(&row.repo, &row.target, &row.source))
+        });
+        let last = ctx.store().last_ticks(1)?.into_iter().next();
+        Ok(Self {
+            sources,
+            configured,
+            seen,
+            gate: last.and_then(|tick| tick.gate),
+        })
+    }
+
+    fn gate_faults(&self) -> bool {
+        self.gate.as_ref().is_some_and(|word| word.starts_with("fault: "))
+    }
+}
+
+fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Result<RepoLine> {
+    let sources: Vec<&SourceRow> = look.sources.iter().filter(|s| s.repo == repo.slot).collect();
+    let open: Vec<&Incident> = open.iter().filter(|i| i.repo == repo.slot).collect();
+    let policy = ctx.policy(repo)?;
+    let paused = [format!("pause:{}", repo.slot), "pause".to_owned()];
+    let stopped = paused
+        .iter()
+        .find_map(|name| ctx.store().flag(name).transpose())
+        .transpose()?;
+    let mut seen = Vec::new();
+    for row in look.seen.iter().filter(|row| row.repo == repo.slot) {
+        if let Some(now) = how(ctx, row)? {
+            seen.push(SeenLine {
+                short: row.sig.short().to_owned(),
+                title: title_line(ctx, row),
+                now,
+            });
+        }
+    }
+    let mut watched = !open.is_empty();
+    for incident in &open {
+        watched &= gather::facts(ctx, incident)?.merge.is_some();
+    }
+    let state = if seen.iter().any(|line| !line.now.is_handled()) || (!open.is_empty() && !watched) {
+        RepoState::Unhealthy
+    } else if watched {
+        RepoState::Watching
+    } else if look.gate_faults() || sources.iter().any(|s| s.cause.is_some()) {
+        RepoState::Blind
+    } else if sources.is_empty() {
+        RepoState::NeverLooked
+    } else if seen.is_empty() {
+        RepoState::Healthy
+    } else {
+        RepoState::Known
+    };
+    Ok(RepoLine {
+        slot: repo.slot.to_string(),
+        mode: policy.rung,
+        state,
+        looked: sources.iter().filter_map(|s| s.last_look_at).max(),
+        sources_read: count(sources.iter().filter(|s| s.cause.is_none()).count()),
+        sources: count(look.configured.iter().filter(|key| key.repo == repo.slot).count()),
+        seen,
+        stopped,
+        lacks: policy.missing.first().cloned(),
+    })
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// Why something that the last look saw is no open incident; none where it is one.
+fn how(ctx: &Ctx, row: &SignatureRow) -> Result<Option<Now>> {
+    if let Some(until) = row.ignored_until.filter(|until| *until > ctx.now()) {
+        return Ok(Some(Now::Ignored(until)));
+    }
+    let Some(incident) = ctx.store().incident_of(&row.sig)? else {
+        return Ok(Some(if row.inventory { Now::FirstSight } else { Now::Once }));
+    };
+    Ok(match incident.outcome {
+        None => None,
+        Some(_) if incident.id.signature() != row.sig => Some(Now::Once),
+        Some(IncidentOutcome::Noise) => Some(Now::Noise),
+        Some(IncidentOutcome::Declined) => Some(Now::Declined),
+        Some(IncidentOutcome::TakenBack) => Some(Now::TakenBack),
+        Some(IncidentOutcome::Escalated) => Some(Now::WithPerson),
+        Some(
+            IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone | IncidentOutcome::Ignored,
+        ) => Some(Now::Once),
+    })
+}
+
+fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
+    let row = row(ctx, incident)?;
+    let (why, due) = standing(ctx, incident)?;
+    let next = match due {
+        Some(due) if due > ctx.now() => format!("looked at again {}", due.format("%H:%M UTC")),
+        Some(_) => "the next tick looks at it".to_owned(),
+        None => String::new(),
+    };
+    Ok(OpenLine {
+        short: incident.id.signature().short().to_owned(),
+        slot: incident.repo.to_string(),
+        title: title_line(ctx, &row),
+        mover: mover(&why),
+        stands: render::status::stands(&why),
+        next,
+    })
+}
+
+/// Frozen merges, messages that wait, and effects whose outcome is not known.
+fn notes(ctx: &Ctx) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if let Some(why) = ctx.store().flag("freeze")? {
+        notes.push(format!("Merges are frozen: {why}. A person looks, then: tick resume"));
+    }
+    for (incident, effect) in ctx.store().open_effects()? {
+        notes.push(format!(
+            "The outcome of {} ({incident}) is not known since {}; the next tick looks.",
+            effect.kind,
+            effect.intended_at.format("%H:%M UTC")
+        ));
+    }
+    notes.extend(unsent(ctx)?);
+    Ok(notes)
+}
+
+/// Messages that nobody got yet, one sentence a reason.
+fn unsent(ctx: &Ctx) -> Result<Vec<String>> {
+    let letters = ctx.store().letters()?;
+    if matches!(ctx.config.notify.mail, MailBackend::Off) {
+        return Ok(vec![render::status::no_channel(letters.len())]);
+    }
+    let mut by_reason: BTreeMap<&str, (DateTime<Utc>, usize)> = BTreeMap::new();
+    for (_, row) in &letters {
+        let entry = by_reason.entry(outbox::why_not(row)).or_insert((row.intended_at, 0));
+        *entry = (entry.0.min(row.intended_at), entry.1 + 1);
+    }
+    Ok(by_reason
+        .into_iter()
+        .map(|(why, (since, n))| render::status::not_sent(n, since, why, ctx.now()))
+        .collect())
+}
