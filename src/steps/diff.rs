@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::{
-    adapters::git::{Change, Mirror},
-    decide::guards::{Diff, FileChange, ROUNDS, Side, wanted},
+    adapters::git::{Change, Mirror, TreeEntry},
+    decide::guards::{Diff, FileChange, ROUNDS, Room, Side, wanted},
     model::Sha,
 };
 
@@ -16,10 +16,10 @@ const SUBMODULE: u32 = 0o160_000;
 /// A diff with what the rules read of its base beside the changed files.
 pub(super) async fn with_surroundings(mirror: &Mirror, base: &Sha, mut diff: Diff) -> Result<Diff> {
     let entries = mirror.list(base).await?;
-    let files: BTreeMap<&[u8], &Sha> = entries
+    let files: BTreeMap<&[u8], &TreeEntry> = entries
         .iter()
         .filter(|e| e.mode & 0o170_000 == 0o100_000)
-        .map(|e| (e.path.as_slice(), &e.id))
+        .map(|e| (e.path.as_slice(), e))
         .collect();
     diff.around.paths = entries.iter().map(|e| e.path.clone()).collect();
     for _ in 0..ROUNDS {
@@ -27,13 +27,20 @@ pub(super) async fn with_surroundings(mirror: &Mirror, base: &Sha, mut diff: Dif
         if more.is_empty() {
             break;
         }
-        let ids: Vec<&Sha> = more.iter().filter_map(|p| files.get(p.as_slice()).copied()).collect();
-        let mut contents = mirror.blobs(&ids).await?.into_iter();
-        for path in more {
-            let known = files.contains_key(path.as_slice());
-            let bytes = known.then(|| contents.next()).flatten();
-            diff.around.files.insert(path, bytes.unwrap_or_default());
-        }
+        let mut room = Room::beside(&diff.around);
+        let entry = |path: &Vec<u8>| files.get(path.as_slice()).copied();
+        let read: Vec<&TreeEntry> = more
+            .iter()
+            .filter_map(entry)
+            .filter(|e| e.size.is_some_and(|size| room.takes(size)))
+            .collect();
+        let ids: Vec<&Sha> = read.iter().map(|e| &e.id).collect();
+        let contents = mirror.blobs(&ids).await?;
+        diff.around
+            .files
+            .extend(more.into_iter().map(|path| (path, Vec::new())));
+        let found = read.iter().map(|e| e.path.clone()).zip(contents);
+        diff.around.files.extend(found);
     }
     Ok(diff)
 }
@@ -41,31 +48,30 @@ pub(super) async fn with_surroundings(mirror: &Mirror, base: &Sha, mut diff: Dif
 /// Both sides of every changed path, read from objects.
 pub(super) async fn file_changes(mirror: &Mirror, base: &Sha, head: &Sha) -> Result<Vec<FileChange>> {
     let changes = mirror.changes(base, head).await?;
-    let mut out = Vec::with_capacity(changes.len());
-    for change in changes {
-        let Change {
-            path,
-            old_mode,
-            new_mode,
-            old_blob,
-            new_blob,
-        } = change;
-        out.push(FileChange {
-            path,
-            old: side(mirror, old_mode, old_blob.as_ref()).await?,
-            new: side(mirror, new_mode, new_blob.as_ref()).await?,
-        });
-    }
-    Ok(out)
+    let ids: Vec<&Sha> = changes
+        .iter()
+        .flat_map(|c| {
+            [
+                blob(c.old_mode, c.old_blob.as_ref()),
+                blob(c.new_mode, c.new_blob.as_ref()),
+            ]
+        })
+        .flatten()
+        .collect();
+    let mut contents = mirror.blobs(&ids).await?.into_iter();
+    let mut side = |mode: u32, id: Option<&Sha>| {
+        let bytes = blob(mode, id).and_then(|_| contents.next()).unwrap_or_default();
+        (mode != 0 && mode != TREE).then_some(Side { mode, bytes })
+    };
+    let change = |change: Change| FileChange {
+        old: side(change.old_mode, change.old_blob.as_ref()),
+        new: side(change.new_mode, change.new_blob.as_ref()),
+        path: change.path,
+    };
+    Ok(changes.into_iter().map(change).collect())
 }
 
-async fn side(mirror: &Mirror, mode: u32, blob: Option<&Sha>) -> Result<Option<Side>> {
-    if mode == 0 || mode == TREE {
-        return Ok(None);
-    }
-    let bytes = match blob {
-        Some(blob) if mode != SUBMODULE => mirror.blob(blob).await?,
-        Some(_) | None => Vec::new(),
-    };
-    Ok(Some(Side { mode, bytes }))
+/// The object with a side's content. A submodule has none here.
+fn blob(mode: u32, id: Option<&Sha>) -> Option<&Sha> {
+    id.filter(|_| mode != 0 && mode != TREE && mode != SUBMODULE)
 }

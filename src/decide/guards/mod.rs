@@ -69,7 +69,7 @@ mod touched_tests;
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};
-pub use wanted::{ROUNDS, wanted};
+pub use wanted::{ROUNDS, Room, wanted};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -19,7 +19,7 @@ pub(super) fn check(
     kinds: &Kinds,
     files: &[File<'_>],
     trees: &Trees<'_>,
-    answers: &Answers<'_>,
+    answers: &Answers,
 ) -> Vec<(usize, Hit)> {
     let collect = Collect::of(diff, files, kinds);
     let around = unchanged_helpers(diff, kinds);
@@ -34,9 +34,15 @@ pub(super) fn check(
         );
         let old = trees.old.get(&at).map(|ast| inventory(ast, is_test, &before));
         let new = trees.new.get(&at).map(|ast| inventory(ast, is_test, &after));
-        if is_test {
-            hits.extend(unreadable(file, old.as_ref(), new.as_ref()).map(|hit| (at, hit)));
-        }
+        let unread = if trees.lacks(at, file) {
+            Some("the file is too large or too deep to be read, so its change cannot be judged")
+        } else if is_test {
+            unreadable(file, new.as_ref())
+        } else {
+            None
+        };
+        let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
+        hits.extend(unread.map(|why| (at, hit(why))));
         let any = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| !i.cases.is_empty());
         if !any(&old) && !any(&new) {
             continue;
@@ -136,16 +142,13 @@ fn helpers<'x, 'd>(
 }
 
 /// Tests that no grammar reads, or that do not parse: nobody can say what became of them.
-fn unreadable(file: &File<'_>, old: Option<&Inventory>, new: Option<&Inventory>) -> Option<Hit> {
+fn unreadable(file: &File<'_>, new: Option<&Inventory>) -> Option<&'static str> {
     let broken = |i: Option<&Inventory>| i.is_some_and(|i| i.broken);
-    let why = if file.grammar.is_none() && file.change.old.is_some() {
-        "no grammar reads this test, so its change cannot be judged"
-    } else if broken(new) && !broken(old) || (broken(old) && broken(new)) {
-        "the test cannot be read as code, so its change cannot be judged"
-    } else if file.grammar.is_some() && (file.old.is_some() && old.is_none() || file.new.is_some() && new.is_none()) {
-        "the test is too large or too deep to be read"
+    if file.grammar.is_none() && file.change.old.is_some() {
+        Some("no grammar reads this test, so its change cannot be judged")
+    } else if broken(new) {
+        Some("the test cannot be read as code, so its change cannot be judged")
     } else {
-        return None;
-    };
-    Some(Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned()))
+        None
+    }
 }

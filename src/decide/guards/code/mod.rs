@@ -11,9 +11,6 @@ mod mocks;
 mod suppress;
 mod swallow;
 
-#[cfg(test)]
-mod code_tests;
-
 use std::collections::BTreeSet;
 
 use super::{

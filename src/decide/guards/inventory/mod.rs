@@ -20,9 +20,6 @@ mod switch;
 mod truth;
 mod words;
 
-#[cfg(test)]
-mod inventory_tests;
-
 use std::collections::BTreeSet;
 
 use super::syntax::{Ast, Id};

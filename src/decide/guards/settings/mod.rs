@@ -9,9 +9,6 @@ mod read;
 mod recipes;
 mod shell;
 
-#[cfg(test)]
-mod settings_tests;
-
 use super::{Diff, Hit, Kind, view::File};
 use crate::model::evidence::GuardVerdict;
 use judge::Judged;
