@@ -13,6 +13,7 @@ mod gather;
 pub mod guard;
 mod hands;
 mod hindered;
+pub mod housekeeping;
 mod judge;
 mod landing;
 pub mod look;
