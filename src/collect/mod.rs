@@ -15,6 +15,7 @@ mod logs;
 mod memory;
 mod offline;
 mod plausible;
+mod probe;
 mod pulls;
 #[cfg(test)]
 mod testing;

@@ -1,9 +1,9 @@
 //! Every mail: one function a status. First what is broken for whom, then what was measured, what is a guess, what
 //! tick did, what the owner can do, what happens next; ids last. Text from outside stands only in an indented fence.
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-
 mod shapes;
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::page::{Page, count};
 use crate::{
