@@ -142,7 +142,10 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
         };
     };
     match outcome {
-        IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone => {
+        IncidentOutcome::Resolved
+        | IncidentOutcome::Unconfirmed
+        | IncidentOutcome::Gone
+        | IncidentOutcome::TakenBack => {
             if incident.closed_at.is_some_and(|closed| group.last_seen <= closed) {
                 Standing::Handled
             } else if incident.joined {
@@ -157,10 +160,7 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
             known,
             "still there when the time was over in which it was ignored",
         ),
-        IncidentOutcome::TakenBack
-        | IncidentOutcome::Declined
-        | IncidentOutcome::Noise
-        | IncidentOutcome::Escalated => {
+        IncidentOutcome::Declined | IncidentOutcome::Noise | IncidentOutcome::Escalated => {
             if incident.joined {
                 open(group, known, "still there when what it came with is over")
             } else {
@@ -336,11 +336,7 @@ mod tests {
     #[test]
     fn a_persons_no_is_final_and_a_regression_is_a_new_generation() {
         let group = group(SignalKind::Exception, false);
-        for outcome in [
-            IncidentOutcome::Declined,
-            IncidentOutcome::Escalated,
-            IncidentOutcome::TakenBack,
-        ] {
+        for outcome in [IncidentOutcome::Declined, IncidentOutcome::Escalated] {
             assert_eq!(
                 standing(&group, Some(&known(Some((1, Some(outcome)))))),
                 Standing::Handled

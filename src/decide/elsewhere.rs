@@ -90,6 +90,7 @@ mod tests {
                 looked_until: at(31),
                 others: Vec::new(),
                 probe_down_samples: 0,
+                probe_down: false,
             },
         });
         change(&mut facts, &mut seen);
@@ -141,6 +142,7 @@ mod tests {
                 looked_until: at(40),
                 others: Vec::new(),
                 probe_down_samples: 0,
+                probe_down: false,
             },
         });
         let next = |facts: &Facts| close(facts, &seen, &policy(), at(40));

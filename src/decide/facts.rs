@@ -367,6 +367,8 @@ pub struct Watch {
     pub others: Vec<OtherRate>,
     /// A probe that was up before the merge is down in this many samples in a row.
     pub probe_down_samples: u32,
+    /// A probe of the repo is down, since whenever.
+    pub probe_down: bool,
 }
 
 /// Another error signature of the same repo.

@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::facts::{OtherRate, Watch};
+use crate::model::Sha;
 
 /// At least this many events were to be expected before silence means anything.
 const ENOUGH_EXPECTED: f64 = 3.0;
@@ -52,7 +53,8 @@ pub fn observe(watch: &Watch, live_at: DateTime<Utc>, shortest: TimeDelta, now: 
             expected,
         };
     }
-    if watch.seen == 0 && watched >= shortest && expected >= ENOUGH_EXPECTED {
+    // Nothing is well again while a page is down, whoever took it down.
+    if watch.seen == 0 && !watch.probe_down && watched >= shortest && expected >= ENOUGH_EXPECTED {
         return Observed::Gone { expected };
     }
     if now - live_at >= LONGEST {
@@ -142,6 +144,87 @@ pub fn poisson_at_least(seen: u64, expected: f64) -> f64 {
     (1.0 - below).clamp(0.0, 1.0)
 }
 
+/// What one look brought of a cause: its events' first and last time, how many, and the release they name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    pub from: DateTime<Utc>,
+    pub at: DateTime<Utc>,
+    pub count: u64,
+    pub release: Option<Sha>,
+}
+
+/// Where "before" ends and "since" begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Split<'a> {
+    /// Of the merge, or of the release where nobody merged for us.
+    pub at: DateTime<Utc>,
+    pub release: &'a Sha,
+    pub live_at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counted {
+    /// Events an hour.
+    pub rate_before: f64,
+    pub since: u64,
+    /// Looks that saw some since.
+    pub samples: u32,
+}
+
+/// So long what began under the old release may still fail by it.
+const DRAIN: TimeDelta = TimeDelta::minutes(5);
+
+/// Counts before and since. `watched_until` is the last look before the split: its silence counts, what nobody watched does not.
+pub fn counted(batches: &[Batch], split: &Split<'_>, watched_until: Option<DateTime<Utc>>) -> Counted {
+    let before: Vec<_> = batches.iter().filter(|b| b.at <= split.at).collect();
+    let events = before.iter().fold(0_u64, |all, b| all.saturating_add(b.count));
+    let first = before.first().map_or(split.at, |b| b.from);
+    let last = before.last().map_or(split.at, |b| b.at);
+    let last = watched_until.map_or(last, |looked| last.max(looked.min(split.at)));
+    let since: Vec<u64> = batches
+        .iter()
+        .filter(|b| b.at > split.live_at)
+        .enumerate()
+        .map(|(nth, batch)| since_live(batches, split, nth, batch))
+        .filter(|count| *count > 0)
+        .collect();
+    Counted {
+        rate_before: rate_per_hour(events, last - first),
+        since: since.iter().fold(0, |all, count| all.saturating_add(*count)),
+        samples: u32::try_from(since.len()).unwrap_or(u32::MAX),
+    }
+}
+
+/// How many events of a batch that ends after the release began to serve are to be held against it.
+fn since_live(batches: &[Batch], split: &Split<'_>, nth: usize, batch: &Batch) -> u64 {
+    if let Some(release) = &batch.release {
+        let old = |b: &Batch| b.at <= split.live_at && b.release.as_ref() == Some(release);
+        if release == split.release {
+            return batch.count;
+        }
+        // Instances of an older release end their work. A newer one carries the merge.
+        if batches.iter().any(old) {
+            return 0;
+        }
+    }
+    if batch.from >= split.live_at || nth > 0 {
+        // A source may name the first event of all, not of the batch: then every batch begins before.
+        return batch.count;
+    }
+    // At least its last event came since, if that is no late end of work that began before.
+    u64::from(batch.at > split.live_at + DRAIN)
+}
+
+/// Looks in a row since the release serves in which a probe is down, if this outage began after the merge.
+pub fn outage_samples(bad_looks: u32, since_merge: &[Batch], live_at: DateTime<Utc>) -> u32 {
+    let row = usize::try_from(bad_looks).unwrap_or(usize::MAX);
+    if bad_looks == 0 || since_merge.len() < row {
+        return 0;
+    }
+    let present = &since_merge[since_merge.len() - row..];
+    u32::try_from(present.iter().filter(|b| b.at >= live_at).count()).unwrap_or(u32::MAX)
+}
+
 /// Events an hour, over at least a quarter of an hour: one event in one second is no rate.
 pub fn rate_per_hour(events: u64, over: TimeDelta) -> f64 {
     count(events) / hours(over.max(TimeDelta::minutes(15)))
@@ -179,6 +262,7 @@ mod tests {
             looked_until: t(until),
             others: vec![],
             probe_down_samples: 0,
+            probe_down: false,
         }
     }
 
@@ -230,6 +314,83 @@ mod tests {
         );
         down.probe_down_samples = 2;
         assert!(matches!(judge(&down, 10), Observed::Worse { .. }));
+        let mut down = watch(40.0, 0, 60);
+        assert!(matches!(judge(&down, 60), Observed::Gone { .. }));
+        down.probe_down = true;
+        assert!(
+            matches!(judge(&down, 60), Observed::Watching { .. }),
+            "an outage that began before the merge is none of ours, and nothing is well"
+        );
+    }
+
+    fn batch(from: i64, at: i64, count: u64, release: Option<char>) -> Batch {
+        Batch {
+            from: t(from),
+            at: t(at),
+            count,
+            release: release.map(sha),
+        }
+    }
+
+    fn sha(digit: char) -> Sha {
+        Sha::parse(&digit.to_string().repeat(40)).unwrap()
+    }
+
+    fn count(batches: &[Batch], watched_until: i64) -> Counted {
+        let split = Split {
+            at: t(-30),
+            release: &sha('b'),
+            live_at: t(0),
+        };
+        counted(batches, &split, Some(t(watched_until)))
+    }
+
+    #[test]
+    fn events_since_a_release_are_those_that_are_its_own() {
+        let since = |batches: &[Batch]| (count(batches, -30).since, count(batches, -30).samples);
+        assert_eq!(since(&[batch(-90, -80, 5, None), batch(1, 4, 3, None)]), (3, 1));
+        assert_eq!(
+            since(&[batch(-14, 1, 9, None)]),
+            (0, 0),
+            "what began before ends a little later"
+        );
+        assert_eq!(
+            since(&[batch(-900, 14, 9, None)]),
+            (1, 1),
+            "its last event did come since"
+        );
+        // A tracker that tells when the issue was first seen, at each look.
+        let standing = [
+            batch(-900, -1, 9, None),
+            batch(-900, 14, 9, None),
+            batch(-900, 29, 9, None),
+        ];
+        assert_eq!(since(&standing), (10, 2));
+        let old = [batch(-60, -1, 9, Some('a')), batch(1, 9, 9, Some('a'))];
+        assert_eq!(since(&old), (0, 0), "an older release still serves somebody");
+        assert_eq!(since(&[batch(-1, 9, 9, Some('b'))]), (9, 1));
+        let newer = [batch(-60, -1, 9, Some('a')), batch(1, 9, 9, Some('c'))];
+        assert_eq!(since(&newer), (9, 1), "a release after ours carries the merge");
+    }
+
+    #[test]
+    fn silence_before_the_merge_counts_as_far_as_it_was_watched() {
+        let events = [batch(-630, -570, 10, None)];
+        assert!((count(&events, -570).rate_before - 10.0).abs() < 0.01);
+        assert!((count(&events, -30).rate_before - 1.0).abs() < 0.01);
+        assert!(
+            (count(&events, 500).rate_before - 1.0).abs() < 0.01,
+            "never past the split"
+        );
+    }
+
+    #[test]
+    fn an_outage_is_ours_if_it_began_after_the_merge() {
+        let looks = [batch(-15, -15, 1, None), batch(0, 0, 1, None), batch(15, 15, 1, None)];
+        assert_eq!(outage_samples(0, &looks, t(0)), 0);
+        assert_eq!(outage_samples(3, &looks, t(0)), 2, "two looks since it serves");
+        assert_eq!(outage_samples(4, &looks, t(0)), 0, "down before the merge");
+        assert_eq!(outage_samples(1, &looks, t(0)), 1, "up in between");
     }
 
     #[test]

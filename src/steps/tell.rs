@@ -2,6 +2,7 @@
 //! after a lost answer is one mail to the reader.
 
 use anyhow::Result;
+use chrono::{DateTime, Utc};
 
 use super::{
     Ctx,
@@ -69,9 +70,10 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     let mut words = MailWords::new(status, facts.incident.repo.as_str(), &title, ctx.now());
     words.name.clone_from(&ctx.config.notify.name);
     words.incident = Some(facts.id().clone());
-    words.since = Some(cause.first_seen);
+    let (since, count) = of_this_life(ctx, &facts.incident, &row)?;
+    words.since = Some(since);
     words.last = Some(cause.last_seen);
-    words.count = cause.count;
+    words.count = count;
     let felt = felt(ctx, &facts.incident, &row)?;
     (words.broken, words.shown) = (felt.broken, felt.shown);
     let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));
@@ -117,6 +119,22 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         })
         .collect();
     Ok(words)
+}
+
+/// Since when and how often, without what was before the cause was over last time.
+fn of_this_life(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<(DateTime<Utc>, u64)> {
+    let before = match incident.id.generation() {
+        0 | 1 => None,
+        n => ctx
+            .store()
+            .incident(&IncidentId::new(&incident.id.signature(), n - 1))?,
+    };
+    let Some(over) = before.and_then(|before| before.closed_at) else {
+        return Ok((row.first_seen, row.count));
+    };
+    let seen = ctx.store().sightings(&row.sig, over)?;
+    let since = seen.first().map_or(row.first_seen, |s| s.from.max(over));
+    Ok((since, seen.iter().fold(0, |all, s| all.saturating_add(s.count))))
 }
 
 /// What users have of an incident, before what caused it.

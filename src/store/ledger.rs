@@ -125,6 +125,18 @@ impl Store {
         })
     }
 
+    /// When the last tick before this time looked.
+    pub fn last_look_before(&self, at: DateTime<Utc>) -> Result<Option<DateTime<Utc>>> {
+        self.read(|conn| {
+            let sql = "SELECT started_at FROM tick WHERE started_at <= ?1 ORDER BY counter DESC LIMIT 1";
+            let found: Option<String> = conn
+                .prepare_cached(sql)?
+                .query_row([time(at)], |row| row.get(0))
+                .optional()?;
+            found.map(|text| parse_time(&text)).transpose()
+        })
+    }
+
     pub fn sources(&self) -> Result<Vec<SourceRow>> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(

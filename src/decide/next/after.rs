@@ -3,7 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    Action, Next, act_once, done, next_tick,
+    Action, Next, act_once,
+    before::{until_over, watch_until_over},
+    done, next_tick,
     pull::{Candidate, check_set, judge_merge},
     stopped, tell_then,
 };
@@ -46,7 +48,7 @@ pub(super) fn merged(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
         (Landing::Raced, None) => return Next::Act(Action::TestLanded { sha: merge.sha.clone() }),
         (Landing::Raced, Some(false)) => {
             let why = "something else landed first, and the tests fail on the two together".to_owned();
-            return begin_take_back(facts, policy, merge, why);
+            return begin_take_back(facts, policy, merge, why, now);
         }
         (Landing::Raced, Some(true)) | (Landing::AsTested, _) => {}
     }
@@ -91,9 +93,9 @@ pub(super) fn observe(facts: &Facts, policy: &Policy, merge: &OurMerge, now: Dat
         Observed::Still { seen, expected } => {
             let why = format!("still there after the merge: {seen} seen, {expected:.0} expected at the old rate");
             once_observed(merge, || record(why.clone()))
-                .unwrap_or_else(|| tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated)))
+                .unwrap_or_else(|| tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now)))
         }
-        Observed::Worse { why } => begin_take_back(facts, policy, merge, why),
+        Observed::Worse { why } => begin_take_back(facts, policy, merge, why, now),
     }
 }
 
@@ -122,10 +124,16 @@ pub(super) fn not_live(facts: &Facts, policy: &Policy, merge: &OurMerge, now: Da
     next_tick(now, "waiting for the release that carries the merge")
 }
 
-pub(super) fn begin_take_back(facts: &Facts, policy: &Policy, merge: &OurMerge, why: String) -> Next {
+pub(super) fn begin_take_back(
+    facts: &Facts,
+    policy: &Policy,
+    merge: &OurMerge,
+    why: String,
+    now: DateTime<Utc>,
+) -> Next {
     if merge.by.is_some() || !policy.rollback_own || policy.rung < Mode::Active {
         let why = format!("{why}; tick does not take this back by itself");
-        return tell_then(facts, Status::NeedsYou, &why, || done(IncidentOutcome::Escalated));
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
     }
     Next::Act(Action::Note { why })
 }
@@ -144,18 +152,19 @@ pub(super) fn take_back(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTi
                 why: revert.why.clone(),
             });
         }
-        let (status, why, outcome) = if revert.gone {
+        if revert.gone {
             let why = format!("a person took the merge back before tick did ({})", revert.why);
-            (Status::Declined, why, IncidentOutcome::Declined)
-        } else {
-            (Status::TakenBack, revert.why.clone(), IncidentOutcome::TakenBack)
-        };
-        return tell_then(facts, status, &why, || done(outcome));
+            return tell_then(facts, Status::Declined, &why, || done(IncidentOutcome::Declined));
+        }
+        // The old error is back with the old code: the incident ends when that does, and its end is told.
+        return tell_then(facts, Status::TakenBack, &revert.why, || {
+            until_over(facts, &revert.why, now, IncidentOutcome::TakenBack)
+        });
     }
     if let Some(stop) = stopped(seen, now) {
         return stop;
     }
-    let by_hand = |why: &str| tell_then(facts, Status::NeedsYou, why, || done(IncidentOutcome::Escalated));
+    let by_hand = |why: &str| tell_then(facts, Status::NeedsYou, why, || watch_until_over(facts, why, now));
     let Some(head) = &revert.head else {
         return if facts.done.contains(&format!("revert-tried:{}", facts.id())) {
             by_hand("the merge makes things worse and does not revert cleanly")

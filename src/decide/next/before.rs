@@ -118,12 +118,18 @@ const QUIET_LOOKS: u32 = 2;
 
 /// Told and not repaired: over once its source was read twice in full without it, and its symptoms' too.
 pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
+    until_over(facts, why, now, IncidentOutcome::Gone)
+}
+
+/// The same, with how it ends.
+pub(super) fn until_over(facts: &Facts, why: &str, now: DateTime<Utc>, outcome: IncidentOutcome) -> Next {
     let long = facts
         .source_ok_at
         .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
-    if long && facts.cause.quiet_looks >= QUIET_LOOKS {
+    let up = facts.watch.as_ref().is_none_or(|watch| !watch.probe_down);
+    if long && up && facts.cause.quiet_looks >= QUIET_LOOKS {
         return tell_then(facts, Status::Resolved, "it is over without a change of ours", || {
-            done(IncidentOutcome::Gone)
+            done(outcome)
         });
     }
     Next::Wait {

@@ -26,9 +26,14 @@ fn from_merged_to_taken_back() {
         "MergeRevert",
         "DropAutonomy",
         "Tell",
+        "Tell",
     ];
     assert_eq!(fake.trace, expected);
-    assert_eq!(fake.mails, [Status::TakenBack]);
+    assert_eq!(
+        fake.mails,
+        [Status::TakenBack, Status::Resolved],
+        "the old error's end is told, too"
+    );
     assert_eq!(fake.policy.rung, Mode::MonitorOnly);
 }
 
@@ -89,9 +94,15 @@ fn a_revert_that_does_not_restore_is_a_persons() {
         let mut fake = merged();
         fake.probe_down = 2;
         change(&mut fake);
-        assert_eq!(fake.until_done(), IncidentOutcome::Escalated);
+        fake.waits_for("a person moves next, and tick says when it is over");
         assert_eq!(fake.mails, [Status::NeedsYou]);
         assert!(!fake.trace.contains(&"MergeRevert".to_owned()));
+        fake.probe_down = 0;
+        assert_eq!(
+            fake.rest(),
+            Rest::Done(IncidentOutcome::Gone),
+            "over once the page is up"
+        );
         fake.trace.contains(&"PushRevert".to_owned())
     };
     assert!(!end(|fake| fake.conflicts = true));
@@ -104,8 +115,8 @@ fn a_revert_that_does_not_restore_is_a_persons() {
 fn the_time_after_a_merge() {
     let mut still = merged();
     still.seen = 15;
-    assert_eq!(still.until_done(), IncidentOutcome::Escalated);
-    assert_eq!(still.mails, [Status::NeedsYou]);
+    assert_eq!(still.until_done(), IncidentOutcome::Gone);
+    assert_eq!(still.mails, [Status::NeedsYou, Status::Resolved]);
     assert!(!still.trace.contains(&"Note".to_owned()), "not worse: it stays");
     let mut late = Fake::bug(&[Made::Good]);
     late.deploys = false;
@@ -139,7 +150,7 @@ fn a_base_that_moves_under_a_revert_is_followed_three_times() {
     let mut moves = fake;
     moves.base = sha(50);
     moves.ci = CheckState::Success;
-    assert_eq!(moves.rest(), Rest::Done(IncidentOutcome::Escalated));
+    moves.waits_for("a person moves next");
     assert_eq!(moves.mails, [Status::NeedsYou]);
     assert!(!moves.trace.contains(&"MergeRevert".to_owned()));
 }
@@ -162,7 +173,7 @@ fn a_revert_is_merged_on_the_base_that_it_was_replayed_onto() {
     red.waits_for("the revert waits");
     red.base = sha(40);
     red.restores = Restores::No;
-    assert_eq!(red.rest(), Rest::Done(IncidentOutcome::Escalated));
+    red.waits_for("a person moves next");
     assert_eq!(red.mails, [Status::NeedsYou]);
 }
 

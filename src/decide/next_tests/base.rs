@@ -94,6 +94,7 @@ fn serving(seen: u64) -> Elsewhere {
             looked_until: at(30),
             others: Vec::new(),
             probe_down_samples: 0,
+            probe_down: false,
         },
     }
 }

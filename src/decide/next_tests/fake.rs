@@ -152,6 +152,7 @@ impl Fake {
                 looked_until: self.now,
                 others: Vec::new(),
                 probe_down_samples: self.probe_down,
+                probe_down: self.probe_down > 0,
             });
         }
         let need = next::need(&self.facts, &self.policy);
@@ -512,6 +513,8 @@ impl Fake {
             revert.pull = Some(PullNumber(32));
             self.revert = Some(pull(32, head.clone(), false));
         } else if let Action::MergeRevert(proof) = action {
+            // The old code serves again.
+            self.probe_down = 0;
             revert.merged = Some(proof.head().clone());
         }
     }

@@ -7,11 +7,11 @@ use super::{Rows, newest_release, source_ok};
 use crate::{
     decide::{
         facts::{Elsewhere, OtherRate, OurMerge, Watch},
-        observation::rate_per_hour,
+        observation::{Batch, Counted, Split, counted, outage_samples},
     },
-    model::{Sha, Signature, evidence::GuardReport, incident::Incident},
+    model::{Sha, Signature, evidence::GuardReport, incident::Incident, signal::Severity},
     steps::evidence::kind,
-    store::{SignatureRow, SourceRow, Store},
+    store::{Sighting, SignatureRow, SourceRow, Store},
 };
 
 /// Rates before the merge and counts since the release that carries it serves.
@@ -41,7 +41,7 @@ pub(super) fn since_merge(
         others.push(OtherRate {
             signature: other.sig.clone(),
             rate_before: seen.rate_before,
-            seen: seen.after,
+            seen: seen.since,
             new: other.first_seen >= merge.at,
             in_our_diff: other
                 .culprit
@@ -50,14 +50,16 @@ pub(super) fn since_merge(
             samples: seen.samples,
         });
     }
+    let (probe_down_samples, probe_down) = probes(store, incident, &split)?;
     Ok(Some(Watch {
         rate_before: of_cause.rate_before,
-        seen: of_cause.after,
+        seen: of_cause.since,
         samples: of_cause.samples,
         requests: None,
         looked_until,
         others,
-        probe_down_samples: probe_down(store, incident, live_at)?,
+        probe_down_samples,
+        probe_down,
     }))
 }
 
@@ -98,59 +100,50 @@ pub(super) fn since_release(
         live_at,
         watch: Watch {
             rate_before: seen.rate_before,
-            seen: seen.after,
+            seen: seen.since,
             samples: seen.samples,
             requests: None,
             looked_until,
             others: Vec::new(),
             probe_down_samples: 0,
+            probe_down: probes(store, incident, &split)?.1,
         },
         release,
     }))
 }
 
-struct SeenOf {
-    rate_before: f64,
-    after: u64,
-    samples: u32,
+fn seen_of(store: &Store, sig: &Signature, split: &Split<'_>) -> Result<Counted> {
+    let batches = batches(store, sig, split.at - TimeDelta::days(7))?;
+    Ok(counted(&batches, split, store.last_look_before(split.at)?))
 }
 
-/// Where before ends and after begins.
-struct Split<'a> {
-    at: DateTime<Utc>,
-    release: &'a Sha,
-    live_at: DateTime<Utc>,
+fn batches(store: &Store, sig: &Signature, since: DateTime<Utc>) -> Result<Vec<Batch>> {
+    let sightings = store.sightings(sig, since)?.into_iter();
+    let batch = |s: Sighting| Batch {
+        from: s.from,
+        at: s.at,
+        count: s.count,
+        release: s.release,
+    };
+    Ok(sightings.map(batch).collect())
 }
 
-fn seen_of(store: &Store, sig: &Signature, split: &Split<'_>) -> Result<SeenOf> {
-    let sightings = store.sightings(sig, split.at - TimeDelta::days(7))?;
-    let before: Vec<_> = sightings.iter().filter(|s| s.at <= split.at).collect();
-    let events = before.iter().map(|s| s.count).sum();
-    let first = before.first().map_or(split.at, |s| s.from);
-    let last = before.last().map_or(split.at, |s| s.at);
-    // Until the last look before the merge: the silence between that look and the merge was not watched.
-    let rate_before = rate_per_hour(events, last - first);
-    let after: Vec<_> = sightings
-        .iter()
-        .filter(|s| match &s.release {
-            Some(release) => release == split.release && s.at > split.live_at,
-            None => s.from >= split.live_at,
-        })
-        .collect();
-    Ok(SeenOf {
-        rate_before,
-        after: after.iter().map(|s| s.count).sum(),
-        samples: u32::try_from(after.len()).unwrap_or(u32::MAX),
-    })
-}
-
-/// Samples in a row in which a probe that is down now has been down since the release serves.
-fn probe_down(store: &Store, incident: &Incident, live_at: DateTime<Utc>) -> Result<u32> {
+/// In how many samples in a row a probe is down that was up before the merge, and whether any is down.
+fn probes(store: &Store, incident: &Incident, split: &Split<'_>) -> Result<(u32, bool)> {
     let mut worst = 0;
+    let mut down = false;
     for row in store.all_signatures()? {
-        if row.repo == incident.repo && row.kind.is_symptom() && row.bad_ticks > 0 && row.first_seen >= live_at {
-            worst = worst.max(row.bad_ticks);
+        // A certificate that ends soon, or a slow answer, is no outage.
+        if row.repo != incident.repo
+            || !row.kind.is_symptom()
+            || row.bad_ticks == 0
+            || row.severity < Severity::Critical
+        {
+            continue;
         }
+        down = true;
+        let looks = batches(store, &row.sig, split.at)?;
+        worst = worst.max(outage_samples(row.bad_ticks, &looks, split.live_at));
     }
-    Ok(worst)
+    Ok((worst, down))
 }

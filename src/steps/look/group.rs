@@ -97,12 +97,16 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
 }
 
 fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {
-    let told = keys::mail(&incident.id, Status::NeedsYou);
+    let mut with_person = false;
+    for status in [Status::NeedsYou, Status::TakenBack] {
+        let told = ctx.store().effect(&keys::mail(&incident.id, status))?;
+        with_person |= told.is_some_and(|row| row.is_posted());
+    }
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
         outcome: incident.outcome,
         closed_at: incident.closed_at,
-        with_person: ctx.store().effect(&told)?.is_some_and(|row| row.is_posted()),
+        with_person,
     })
 }
 
