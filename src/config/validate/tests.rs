@@ -261,3 +261,29 @@ fn globs_are_read_and_extend_the_built_in_list() {
         "sensitivePaths[0] \"/abs/**\" matches no path of a repository | \"migrations/**\"",
     );
 }
+
+#[test]
+fn known_variables_fill_a_shipped_collector() {
+    let text =
+        "{\"repos\": {\"my-web\": {\"collectors\": {\"sentry\": {\"values\": {\"environment\": \"production\"}}}}}}";
+    let env = [
+        ("SENTRY_AUTH_TOKEN", "not-a-real-token"),
+        ("SENTRY_ORG", "acme"),
+        ("SENTRY_PROJECT_MY_WEB", "web"),
+    ];
+    let config = from_text(text, &home(), &Environment::new(env)).unwrap();
+    let used = &config.repos.values().next().unwrap().targets[0].declared[0];
+    let values: Vec<_> = used.values.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    assert_eq!(
+        values,
+        [("environment", "production"), ("org", "acme"), ("project", "web")]
+    );
+    assert!(used.secrets.contains_key("token"));
+    assert_eq!(
+        told(text),
+        [
+            "repos.my-web.collectors.sentry.values.org is not given, and SENTRY_ORG is not set in the environment or .env | \"acme\"",
+            "repos.my-web.collectors.sentry.secrets.token names SENTRY_AUTH_TOKEN, which is not set in the environment or .env | SENTRY_AUTH_TOKEN=… in .env",
+        ]
+    );
+}
