@@ -14,12 +14,12 @@ use super::{
     memory::is_due,
 };
 use crate::{
-    config::DeclaredUse,
+    config::{DeclaredUse, read_plain},
     model::{
         Sha,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{clean, signature},
+    text::{clean, jq::Program, signature},
 };
 
 /// Signals of one look that are kept; a source with more has one message to send, not thousands.
@@ -69,6 +69,20 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
         Ok(piece) => piece,
         Err(blind) => place.failed(&blind.cause, &session.line(&blind.detail, 400)),
     }
+}
+
+/// Whether the two files of a collector fit each other and what the config gives them.
+pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Result<(), String> {
+    let files = Files::find(collectors, &used.collector).map_err(|blind| blind.detail)?;
+    let spec = Spec::parse(&files.request)?;
+    spec.prepare(&Asked {
+        used,
+        since: now,
+        until: now,
+        deep: false,
+    })?;
+    Program::compile(&files.program).map_err(|fault| format!("{}.jq: {fault}", used.collector))?;
+    Ok(())
 }
 
 async fn look(
@@ -200,7 +214,7 @@ fn read(path: &Path) -> io::Result<String> {
     if fs::metadata(path)?.len() > 64 * 1024 {
         return Err(io::Error::other("it is larger than 64 KiB"));
     }
-    fs::read_to_string(path)
+    read_plain(path)
 }
 
 /// What a program may give: this object, or only the list of signals.
