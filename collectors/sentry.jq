@@ -37,7 +37,7 @@ def from_list: (.metadata // {}) as $m
           count: ($issue.count // "1" | tonumber),
           first_seen: $issue.firstSeen,
           last_seen: $issue.lastSeen,
-          release_sha: (($event.release.version // "") | split("+") | last | split("@") | last),
+          release_sha: (($event.release.version // "") | split("+") | (last // "") | split("@") | last),
           url: $issue.permalink,
           evidence: { issue: $issue.shortId, state: $issue.substatus, users: $issue.userCount, first_seen: $issue.firstSeen,
                       release: $event.release.version, place: $issue.culprit } } ]

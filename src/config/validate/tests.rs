@@ -137,7 +137,7 @@ fn probes_are_checked_in_every_part() {
                \"collectors\": {\"nagios\": {\"secrets\": {\"token\": \"NAGIOS_TOKEN\"}}}}}}"
         ),
         [
-            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions) | collectors/nagios.json and collectors/nagios.jq",
+            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions, sentry) | collectors/nagios.json and collectors/nagios.jq",
             "repos.web.collectors.nagios.secrets.token names NAGIOS_TOKEN, which is not set in the environment or .env | NAGIOS_TOKEN=… in .env",
             "repos.web.health[0].expect.jq \".ok ==\" is not a jq program | \".ok == true\"",
             "repos.web.health[0].headers.X Y \"X Y\" is not a header name | Authorization",
@@ -282,8 +282,8 @@ fn known_variables_fill_a_shipped_collector() {
     assert_eq!(
         told(text),
         [
-            "repos.my-web.collectors.sentry.values.org is not given, and SENTRY_ORG is not set in the environment or .env | \"acme\"",
             "repos.my-web.collectors.sentry.secrets.token names SENTRY_AUTH_TOKEN, which is not set in the environment or .env | SENTRY_AUTH_TOKEN=… in .env",
+            "repos.my-web.collectors.sentry.values.org is not given, and SENTRY_ORG is not set in the environment or .env | \"acme\"",
         ]
     );
 }
