@@ -25,12 +25,11 @@ pub(super) fn answer(town: &Town, token: &str, call: &Call) -> Option<Reply> {
     if call.header("authorization") != Some(&format!("Bearer {token}")) {
         return Some(Reply::json(401, &json!({ "detail": "Invalid token" })));
     }
-    let reply = match path {
-        "/issues/" => list(town, call),
-        _ => {
-            let id = path.strip_prefix("/issues/")?.strip_suffix("/events/latest/")?;
-            latest(town, id)
-        }
+    let reply = if path == "/issues/" {
+        list(town, call)
+    } else {
+        let id = path.strip_prefix("/issues/")?.strip_suffix("/events/latest/")?;
+        latest(town, id)
     };
     Some(reply.with("x-sentry-rate-limit-limit", "40"))
 }
@@ -107,7 +106,7 @@ fn issue(town: &Town, group: &Group) -> Value {
 fn event(id: &str, group: &Group) -> Value {
     let what = &group.what;
     let last = millis(group.ends().1);
-    let event = format!("{:0>32}", id);
+    let event = format!("{id:0>32}");
     let frames: Vec<Value> = what.stack.lines().filter_map(frame).collect();
     let value = json!({
         "type": what.kind, "value": what.message, "module": null, "threadId": null, "rawStacktrace": null,
