@@ -133,7 +133,7 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
     .await;
     let note = match &done.exit {
         RunExit::Code(_) => String::new(),
-        other => format!("{other:?}"),
+        other => format!("it {other}"),
     };
     SuiteOutput {
         exit: match done.exit {

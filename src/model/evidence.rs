@@ -143,6 +143,9 @@ pub struct Proof {
     pub witness: Witness,
     /// Ids of the tests that carry the proof (computed, never what the agent lists).
     pub witness_ids: Vec<String>,
+    /// The red run failed by an assertion, and not by an error like the incident's.
+    #[serde(default)]
+    pub by_assertion: bool,
     /// Message of the red run, redacted.
     pub red: String,
     pub green_runs: u32,

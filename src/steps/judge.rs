@@ -267,10 +267,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     let not_run = matches!(done.exit, RunExit::Stopped | RunExit::SpawnFailed(_));
     let (exit, note) = match done.exit {
         RunExit::Code(code) => (Some(code), String::new()),
-        RunExit::Signal(signal) => (None, format!("signal {signal}")),
-        RunExit::TimedOut => (None, "it ran out of time".to_owned()),
-        RunExit::Stopped => (None, "it was stopped".to_owned()),
-        RunExit::SpawnFailed(why) => (None, format!("could not be started: {why}")),
+        other => (None, format!("it {other}")),
     };
     SuiteOutput {
         timed_out,
@@ -293,7 +290,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
         .home
         .state
         .join("proofs")
-        .join(format!("landed.{}", commit.short()));
+        .join(format!("{}.landed.{}", facts.id(), commit.short()));
     git::sweep(&dir)?;
     super::private_dir(&dir)?;
     let tree = dir.join("tree");

@@ -14,6 +14,7 @@ mod hands;
 mod hindered;
 mod judge;
 mod landing;
+pub mod leftovers;
 pub mod look;
 mod observe;
 pub mod outbox;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     adapters::{
         clock::instant,
-        process::{ChildSpec, Env, RawRun, RunExit, Sandbox, StopFlag, base_env, own_path, run},
+        process::{ChildSpec, Env, RawRun, Sandbox, StopFlag, base_env, own_path, run},
     },
     config::{Agent, AgentKind, Billing, CommandLine},
     model::RunId,
@@ -273,17 +273,6 @@ fn redacted(value: Value, redactor: &Redactor) -> Value {
 
 fn line(text: &str, redactor: &Redactor) -> String {
     Untrusted::new(text, redactor).line(400)
-}
-
-/// How a run ended that gave nothing to read.
-fn ended(exit: &RunExit) -> String {
-    match exit {
-        RunExit::Code(code) => format!("exit {code}"),
-        RunExit::Signal(signal) => format!("ended by signal {signal}"),
-        RunExit::TimedOut => "ran out of time".to_owned(),
-        RunExit::Stopped => "was stopped".to_owned(),
-        RunExit::SpawnFailed(why) => why.clone(),
-    }
 }
 
 /// The end of what an agent wrote to stderr, for a sentence.

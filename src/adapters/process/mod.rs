@@ -80,8 +80,24 @@ pub enum RunExit {
     Signal(i32),
     TimedOut,
     Stopped,
+    /// It went on writing this many bytes and more, and was ended for it.
+    Flooded(usize),
     /// The program never ran. What was attempted and why it failed.
     SpawnFailed(String),
+}
+
+/// As a sentence without its subject.
+impl std::fmt::Display for RunExit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit {code}"),
+            Self::Signal(signal) => write!(f, "ended by signal {signal}"),
+            Self::TimedOut => f.write_str("ran out of time"),
+            Self::Stopped => f.write_str("was stopped"),
+            Self::Flooded(bytes) => write!(f, "wrote more than {} MiB and was ended", bytes >> 20),
+            Self::SpawnFailed(why) => f.write_str(why),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

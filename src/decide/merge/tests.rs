@@ -50,6 +50,7 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         witness,
         witness_ids: Vec::new(),
         red: String::new(),
+        by_assertion: true,
         green_runs: 3,
         base_counts: Counts::default(),
         head_counts: Counts::default(),

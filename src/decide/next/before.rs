@@ -159,7 +159,7 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
             why: format!("budget: {why}; tick moves next when a new day begins"),
         }),
         Budget::Wait(why) => next_tick(now, why),
-        Budget::Go { n, of } => {
+        Budget::Go { n } => {
             if let Some(wait) = pause(facts, &budget::unavailable(facts), "the agent", now) {
                 return wait;
             }
@@ -171,11 +171,7 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
                 return next_tick(now, why);
             }
             match &seen.base {
-                Some(base) => Next::Act(Action::Attempt {
-                    n,
-                    of,
-                    base: base.clone(),
-                }),
+                Some(base) => Next::Act(Action::Attempt { n, base: base.clone() }),
                 None => next_tick(now, "the default branch has no commit yet"),
             }
         }

@@ -174,6 +174,7 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         witness: Witness::B,
         witness_ids: Vec::new(),
         red: String::new(),
+        by_assertion: true,
         green_runs: 2,
         base_counts: Counts::default(),
         head_counts: Counts::default(),

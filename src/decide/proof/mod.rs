@@ -143,6 +143,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         }
         ProofGrade::Unproven(_) | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => 0,
     };
+    let by_assertion = found.as_ref().is_some_and(|found| found.by_assertion);
     let (witness, witness_ids, red) = match found {
         Some(found) => (found.witness, found.ids, found.message),
         None => (Witness::C, Vec::new(), String::new()),
@@ -153,6 +154,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         grade,
         witness,
         witness_ids,
+        by_assertion,
         red,
         green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
         base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),

@@ -70,6 +70,7 @@ fn parts() -> Parts {
             witness: Witness::B,
             witness_ids: vec!["tests.test_empty.T.test_order_without_items".to_owned()],
             red: "AssertionError: 500 != 200".to_owned(),
+            by_assertion: true,
             green_runs: 3,
             base_counts: Counts {
                 pass: 30,
@@ -131,8 +132,7 @@ fn with<R>(p: &Parts, readers: Readers, next: Next<'_>, proven: bool, use_it: im
         held: "not sandboxed: its network is open",
         said: Some(&p.said),
         tried: &tried,
-        attempt: 2,
-        attempts: 2,
+        nth: "attempt 2 of 2",
         usd: Some(0.734),
         asks: &p.asks,
         ignored_checks: &p.ignored,
@@ -222,6 +222,26 @@ fn an_active_body() {
     Ran not sandboxed: its network is open (the agent that wrote it).
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
+}
+
+#[test]
+fn a_red_run_is_told_as_it_was() {
+    let mut p = parts();
+    let line = |p: &Parts| {
+        let body = with(p, Readers::Team, ASKS, true, pr_body);
+        let line = body
+            .lines()
+            .find(|line| line.starts_with("| test `"))
+            .map(str::to_owned);
+        line.unwrap()
+    };
+    assert!(line(&p).contains("**fails** by assertion"));
+    p.proof.by_assertion = false;
+    assert!(
+        line(&p).contains("**fails** with an error like the incident's"),
+        "{}",
+        line(&p)
+    );
 }
 
 #[test]
