@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::world::World;
 use crate::{
     adapters::{
-        process::{self, ChildSpec, RunExit, Sandbox},
+        process::{self, ChildSpec, Network, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::CommandLine,
@@ -121,6 +121,7 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
             write: vec![child.cwd.clone(), child.writable],
             read: Vec::new(),
             hide: Vec::new(),
+            network: Network::Own,
         },
         cwd: child.cwd,
         stdin: child.stdin,

@@ -60,13 +60,21 @@ pub fn proof(proof: &Proof) -> Vec<String> {
                     "without the fix   RED    {}",
                     proof.red.lines().next().unwrap_or_default()
                 ),
-                format!("with the fix      GREEN  in {} runs", proof.green_runs),
+                format!("with the fix      GREEN  in {} runs{}", proof.green_runs, again(proof)),
                 format!("all tests         {} of {total} pass, {} skipped", head.pass, head.skip),
             ]
         }
         ProofGrade::Unproven(why) => vec![format!("proof    not proven: {why}")],
         ProofGrade::NotRed(why) => vec![format!("proof    REFUSED, not red without the fix: {why}")],
         ProofGrade::NotGreen(why) => vec![format!("proof    REFUSED, not green with the fix: {why}")],
+    }
+}
+
+const fn again(proof: &Proof) -> &'static str {
+    if proof.red_again {
+        ", then without it RED again"
+    } else {
+        ""
     }
 }
 

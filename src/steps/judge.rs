@@ -16,7 +16,7 @@ use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
         git::{self, Change, FileEdit, Mirror},
-        process::{self, ChildSpec, RunExit, Sandbox},
+        process::{self, ChildSpec, Network, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
@@ -148,16 +148,19 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         red: dir.join("red"),
         head: dir.join("head"),
         head_again: dir.join("again").join("head"),
+        red_fresh: dir.join("fresh"),
     };
     super::private_dir(&dir.join("again"))?;
     mirror.checkout(base, &trees.base).await?;
     mirror.checkout(head, &trees.head).await?;
     mirror.checkout(head, &trees.head_again).await?;
+    let mut without_fix = base.clone();
     if !parts.test_part.is_empty() {
         let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
-        let red = mirror.commit_edits(base, &edits, "The test part alone").await?;
-        mirror.checkout(&red, &trees.red).await?;
+        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
+        mirror.checkout(&without_fix, &trees.red).await?;
     }
+    mirror.checkout(&without_fix, &trees.red_fresh).await?;
     let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
@@ -174,6 +177,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             flakes: std::collections::BTreeSet::new(),
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
             alone_runs: 1,
+            red_again: dice()?,
         },
         commands: repo.test.clone(),
         test_files,
@@ -201,6 +205,13 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     }
     ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
     Ok(())
+}
+
+fn dice() -> Result<proof::RedAgain> {
+    let thrown = nonce()?;
+    let sum: usize = thrown.as_str().bytes().map(usize::from).sum();
+    let all = proof::RedAgain::ALL;
+    Ok(all[sum % all.len()])
 }
 
 fn edit(change: &FileChange) -> FileEdit {
@@ -253,6 +264,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             write: vec![child.cwd.clone(), child.writable],
             read: ctx.tools(),
             hide: ctx.own_places(),
+            network: Network::Own,
         },
         cwd: child.cwd,
         stdin: child.stdin,

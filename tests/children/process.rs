@@ -11,7 +11,7 @@ use std::{
 };
 
 use tick::{
-    adapters::process::{ChildSpec, RunExit, Sandbox, StopFlag, base_env, end_leftovers, own_path, run},
+    adapters::process::{ChildSpec, Network, RunExit, Sandbox, StopFlag, base_env, end_leftovers, own_path, run},
     model::RunId,
 };
 
@@ -40,6 +40,7 @@ fn spec(name: &str, program: &str, args: &[&str]) -> ChildSpec {
             write: vec![dir],
             read: Vec::new(),
             hide: Vec::new(),
+            network: Network::Open,
         },
         stop: None,
     }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     adapters::{
         clock::instant,
-        process::{ChildSpec, Env, RawRun, Sandbox, StopFlag, base_env, own_path, run},
+        process::{ChildSpec, Env, Network, RawRun, Sandbox, StopFlag, base_env, own_path, run},
     },
     config::{Agent, AgentKind, Billing, CommandLine},
     model::RunId,
@@ -234,6 +234,8 @@ fn child(call: &AgentCall<'_>, files: &files::Files) -> ChildSpec {
             write: write.into_iter().chain([files.root.clone()]).collect(),
             read: call.read.clone(),
             hide: call.hide.clone(),
+            // Its model is a service.
+            network: Network::Open,
         },
         stop: call.stop.clone(),
     }

@@ -42,7 +42,7 @@ pub struct ChildSpec {
     pub stop: Option<StopFlag>,
 }
 
-/// Which files the kernel lets a child see, where it can enforce it. The network is open to every child so far.
+/// What the kernel lets a child see, where it can enforce it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sandbox {
     /// Directories below which it may write; nowhere else.
@@ -51,6 +51,16 @@ pub struct Sandbox {
     pub read: Vec<PathBuf>,
     /// What it may not read even there; `write` and the working directory are stronger.
     pub hide: Vec<PathBuf>,
+    pub network: Network,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Network {
+    /// A loopback of its own, which ends with it.
+    #[default]
+    Own,
+    /// The machine's, for what has to reach a service.
+    Open,
 }
 
 /// Says that a run has to end. Asked at least each second.

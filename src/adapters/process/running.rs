@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    ChildSpec, GRACE, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox,
+    ChildSpec, GRACE, Network, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox,
     capture::{Capture, FLOOD},
     env,
     tree::Tree,
@@ -176,7 +176,16 @@ fn command(spec: &ChildSpec, mark: &str) -> std::io::Result<Command> {
     let mut command = Command::new(helper()?);
     command.arg("__exec").arg("--mark").arg(mark);
     command.arg("--parent").arg(std::process::id().to_string());
-    let Sandbox { write, read, hide } = &spec.sandbox;
+    let Sandbox {
+        write,
+        read,
+        hide,
+        network,
+    } = &spec.sandbox;
+    match network {
+        Network::Own => {}
+        Network::Open => drop(command.arg("--network")),
+    }
     for (flag, paths) in [("--write", write), ("--read", read), ("--hide", hide)] {
         for path in paths {
             command.arg(flag).arg(path);

@@ -199,7 +199,8 @@ pub(super) fn prepare(
             let files: Vec<PathBuf> = only
                 .map(|o| o.files.iter().map(|f| dir.join(f)).collect())
                 .unwrap_or_default();
-            prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files }));
+            let ids = only.filter(|o| o.files.is_empty()).map_or(&[][..], |o| &o.ids);
+            prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files, "ids": ids }));
         }
         Detected::Node { program, args } => {
             prepared.program = locate(program, dir, options)?;

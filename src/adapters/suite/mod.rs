@@ -82,10 +82,10 @@ pub struct NotRun {
     pub why: String,
 }
 
-/// New tests to run alone.
+/// Tests to run alone.
 #[derive(Debug, Clone, Default)]
 pub struct Only {
-    /// Changed paths below the tree: unittest keeps what they hold.
+    /// Changed paths below the tree: unittest keeps what they hold. Without any it keeps the ids.
     pub files: Vec<String>,
     /// Test ids as this module gave them: node takes their files, cargo their names.
     pub ids: Vec<String>,

@@ -52,6 +52,7 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         red: String::new(),
         by_assertion: true,
         green_runs: 3,
+        red_again: true,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

@@ -176,6 +176,7 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         red: String::new(),
         by_assertion: true,
         green_runs: 2,
+        red_again: true,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

@@ -72,6 +72,7 @@ fn parts() -> Parts {
             red: "AssertionError: 500 != 200".to_owned(),
             by_assertion: true,
             green_runs: 3,
+            red_again: true,
             base_counts: Counts {
                 pass: 30,
                 ..Counts::default()
@@ -159,7 +160,7 @@ fn an_active_body() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | accept, 0 findings |
     | audit by `codex`; the author was `claude` | – | approve |
@@ -269,7 +270,7 @@ fn a_body_that_needs_a_person() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | needs a person, 1 finding |
     | audit by `codex`; the author was `claude` | – | approve |
