@@ -35,9 +35,9 @@ pub fn run(args: &SignatureArgs, input: impl BufRead, output: &mut dyn Write) ->
     if args.jsonl {
         return lines::each_json(input, output, r#"{"id":"1","text":"…"}"#, answer);
     }
+    let mut signer = text::Signer::default();
     lines::each_line(input, |_, line| {
-        let signed = text::signature(line);
-        writeln!(output, "{}", signed.signature).context("cannot write the signature")
+        writeln!(output, "{}", signer.sign(line).signature).context("cannot write the signature")
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{
         Sha,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::signature,
+    text::{named, signature},
 };
 
 /// Failing workflows and jobs that are told in one tick; more of them rarely say more.
@@ -247,11 +247,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>
         .collect();
     let title = format!("CI is red: {}", where_it_failed.join(" / "));
     // Without a log the place is the only thing that tells causes apart.
-    let signed = if log.trim().is_empty() {
-        signature(&format!("ci:{workflow}:{job_name}:{step}"))
-    } else {
-        signature(log)
-    };
+    let signed = (!log.trim().is_empty()).then(|| signature(log));
     let finished = run.updated_at.unwrap_or(run.created_at);
     let url = job.and_then(|job| job.html_url.as_ref()).or(run.html_url.as_ref());
     Signal {
@@ -262,13 +258,16 @@ fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>
         severity: Severity::Error,
         title: session.line(&title, 200),
         message: if log.is_empty() { title } else { session.text(log, 4000) },
-        signature: signed.signature,
+        signature: signed.as_ref().map_or_else(
+            || named(&format!("ci:{workflow}:{job_name}:{step}")),
+            |signed| signed.signature.clone(),
+        ),
         count: 1,
         first_seen: run.started_at.unwrap_or(run.created_at),
         last_seen: finished,
         release_sha: Sha::parse(&run.head_sha).ok(),
         url: url.map(|url| session.line(url, 300)),
-        culprit: signed.culprit,
+        culprit: signed.and_then(|signed| signed.culprit),
         evidence: json!({
             "workflow": workflow,
             "job": job_name,

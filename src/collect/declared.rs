@@ -310,6 +310,12 @@ impl Item {
             };
             (session.line(&key, 60), value)
         });
+        let mut evidence: serde_json::Map<String, Value> = evidence.collect();
+        // What a program says under this name is no word on what was signed.
+        evidence.remove(Signal::SIGNED);
+        if text != self.message {
+            evidence.insert(Signal::SIGNED.to_owned(), session.text(text, LONGEST_TEXT).into());
+        }
         Signal {
             source: place.collector.to_owned(),
             repo: place.repo.slot.clone(),
@@ -329,7 +335,7 @@ impl Item {
                 .or_else(|| release.cloned()),
             url: self.url.map(|url| session.line(&url, 300)),
             culprit: signed.culprit,
-            evidence: evidence.collect::<serde_json::Map<_, _>>().into(),
+            evidence: evidence.into(),
         }
     }
 }

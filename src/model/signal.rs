@@ -80,6 +80,17 @@ pub struct Signal {
     pub evidence: serde_json::Value,
 }
 
+impl Signal {
+    /// The part of `evidence` that holds the text which was signed, where that is not the message.
+    pub const SIGNED: &str = "signed";
+
+    /// The text whose signature this is.
+    pub fn signed_text(&self) -> &str {
+        let other = self.evidence.get(Self::SIGNED).and_then(serde_json::Value::as_str);
+        other.unwrap_or(&self.message)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutcomeKind {

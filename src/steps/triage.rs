@@ -284,6 +284,7 @@ mod tests {
             title: cause.title,
             culprit: cause.culprit,
             samples: cause.samples,
+            signed_text: None,
             first_seen: cause.first_seen,
             last_seen: cause.last_seen,
             count: cause.count,

@@ -30,6 +30,9 @@ pub struct SignatureRow {
     pub culprit: Option<Culprit>,
     /// Two or three redacted samples.
     pub samples: Vec<String>,
+    /// The text that was signed, where the samples are other ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_text: Option<String>,
     pub first_seen: DateTime<Utc>,
     pub last_seen: DateTime<Utc>,
     pub count: u64,
@@ -72,9 +75,12 @@ impl Store {
         self.signatures_where("quiet_looks < 9 AND bad_ticks > 0 ORDER BY last_seen DESC", [])
     }
 
-    /// What a repo knows of a text's signature.
+    /// What a repo knows of a text's signature. After a change of the rules a cause is known by the name that its text
+    /// has now, then by those of its other samples, then by its key.
     pub fn cause(&self, text: &Signature, repo: &Slot) -> Result<Option<SignatureRow>> {
-        let of = "(sig = ?1 AND text_sig IS NULL OR text_sig = ?1) AND repo = ?2";
+        let of = "(sig = ?1 OR text_sig = ?1 OR sig = (SELECT n.sig FROM signature_name n WHERE n.name = ?1 AND n.repo = ?2))
+             AND repo = ?2
+             ORDER BY CASE WHEN text_sig IS ?1 THEN 2 WHEN sig IS ?1 THEN 0 ELSE 1 END";
         Ok(self.signatures_where(of, [text.as_str(), repo.as_str()])?.pop())
     }
 
@@ -169,7 +175,7 @@ pub(super) fn put_signature(
     row: &SignatureRow,
     seen: &Sighting,
 ) -> Result<(), TxError> {
-    let fresh = upsert_signature(tx, row)?;
+    let fresh = upsert_signature(tx, row, i64::from(crate::text::signature::VERSION))?;
     tx.prepare_cached(
         "INSERT INTO sighting (sig, tick, at, since, count, release) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (sig, at, tick) DO UPDATE SET count = count + excluded.count",
@@ -190,12 +196,10 @@ pub(super) fn put_signature(
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
      severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig, \
-     quiet_looks";
+     quiet_looks, signed_text";
 
-/// Version of the signature function whose results the ledger holds.
-const SIGNATURE_VERSION: i64 = 1;
-
-pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Result<bool, TxError> {
+/// `version` is that of the function that signed its text.
+pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version: i64) -> Result<bool, TxError> {
     let fresh = tx
         .prepare_cached("SELECT 1 FROM signature WHERE sig = ?1")?
         .query_row([row.sig.as_str()], |_| Ok(()))
@@ -204,9 +208,10 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Resu
     let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
-             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks)
+             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks, signed_text)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
-             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks)
+             :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks,
+             :signed_text)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
              inventory = excluded.inventory, bad_ticks = excluded.bad_ticks, quiet_looks = excluded.quiet_looks,
@@ -214,7 +219,7 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Resu
     )?
     .execute(rusqlite::named_params! {
         ":sig": row.sig.as_str(),
-        ":version": SIGNATURE_VERSION,
+        ":version": version,
         ":template": row.template,
         ":label": row.label,
         ":repo": row.repo.as_str(),
@@ -233,6 +238,7 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow) -> Resu
         ":source": row.source,
         ":quiet_looks": row.quiet_looks,
         ":text_sig": row.text_sig.as_ref().map(Signature::as_str),
+        ":signed_text": row.signed_text,
     })?;
     Ok(fresh)
 }
@@ -267,5 +273,6 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
             .get::<_, Option<String>>(19)?
             .map(|sig| parse_id(&sig))
             .transpose()?,
+        signed_text: row.get(21)?,
     })
 }

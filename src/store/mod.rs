@@ -9,6 +9,7 @@ mod incidents;
 mod ledger;
 pub mod locks;
 mod record;
+mod renewal;
 mod restore;
 mod schema;
 pub mod snapshots;
@@ -27,6 +28,7 @@ pub use incidents::NewIncident;
 pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
 pub use record::Ended;
+pub use renewal::Renewed;
 pub use restore::Restored;
 pub use spend::Spent;
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 4] = [V1, V2, V3, V4];
+const STEPS: [&str; 5] = [V1, V2, V3, V4, V5];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -115,4 +115,13 @@ ALTER TABLE signature ADD COLUMN quiet_looks INTEGER NOT NULL DEFAULT 9;
 UPDATE signature SET quiet_looks = 0 WHERE bad_ticks > 0 OR sig IN (
   SELECT s.sig FROM incident_signature s JOIN incident i ON i.id = s.incident WHERE i.closed_at IS NULL);
 CREATE INDEX signature_quiet ON signature (repo, target, source) WHERE quiet_looks < 9;
+";
+
+/// What a cause's text is signed by when the rules change, and the other names that its samples have then.
+const V5: &str = "
+ALTER TABLE signature ADD COLUMN signed_text TEXT;
+CREATE INDEX signature_version ON signature (version);
+CREATE TABLE signature_name (
+  name TEXT NOT NULL, repo TEXT NOT NULL, sig TEXT NOT NULL, PRIMARY KEY (name, repo)
+) STRICT, WITHOUT ROWID;
 ";

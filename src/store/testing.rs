@@ -37,6 +37,7 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         title: "ZeroDivisionError".to_owned(),
         culprit: None,
         samples: vec![],
+        signed_text: None,
         first_seen: at(0),
         last_seen: at(1),
         count,

@@ -173,7 +173,7 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
             samples.push(signal.message.clone());
         }
     }
-    let signed = old.is_none().then(|| text::signature(&first.message));
+    let signed = old.is_none().then(|| text::signature(first.signed_text()));
     SignatureRow {
         text_sig: (sig != first.signature).then(|| first.signature.clone()),
         sig,
@@ -199,6 +199,10 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
             .and_then(|o| o.culprit.clone())
             .or_else(|| signals.iter().find_map(|s| s.culprit.clone())),
         samples,
+        signed_text: old.map_or_else(
+            || (first.signed_text() != first.message).then(|| first.signed_text().to_owned()),
+            |o| o.signed_text.clone(),
+        ),
         first_seen: old.map_or_else(
             || signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
             |o| o.first_seen,

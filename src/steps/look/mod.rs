@@ -15,6 +15,7 @@ use crate::{
     decide::gate::GateResult,
     model::signal::{OutcomeKind, SNAPSHOT_SCHEMA, Snapshot},
     store::{TickEnd, TickLock, snapshots},
+    text,
 };
 
 /// Looks once. Nothing outside is written.
@@ -31,6 +32,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         collectors: collected.collectors,
         open_pulls: collected.open_pulls,
     };
+    sign_anew(ctx, lock)?;
     let encoded = snapshots::encode(&snapshot)?;
     let signals = &ctx.config.home.signals;
     snapshots::write_latest(signals, &encoded)
@@ -75,6 +77,24 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         },
     )?;
     report(ctx, &snapshot, &gate, &found);
+    Ok(())
+}
+
+/// After an upgrade that reads texts by other rules, the known causes get the names that their texts have now.
+fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
+    let sign = |text: &str| text::signature(text).signature;
+    let renewed = ctx
+        .store()
+        .sign_anew(lock, text::signature::VERSION, ctx.now(), sign)
+        .context("sign the known causes anew")?;
+    if renewed.causes > 0 {
+        tracing::info!(
+            causes = renewed.causes,
+            renamed = renewed.renamed,
+            version = text::signature::VERSION,
+            "known causes are signed by the rules of this version"
+        );
+    }
     Ok(())
 }
 

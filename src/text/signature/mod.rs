@@ -17,7 +17,11 @@ mod random;
 mod shapes;
 mod words;
 
-use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet, hash_map::Entry},
+    sync::LazyLock,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -26,10 +30,13 @@ use crate::model::{Signature, signal::Culprit};
 use frames::Frame;
 use lines::{Line, Order};
 
-/// Part of every hash: a change of the rules gives new signatures knowingly.
-const VERSION: &str = "v1:";
+/// Part of every hash of a text: a change of the rules is a change of this number, and the ledger signs anew what an
+/// older one signed.
+pub const VERSION: u32 = 1;
 /// What comes later in a text repeats or elaborates.
 const MOST_MESSAGES: usize = 12;
+/// So many templates a stream is remembered by.
+const MOST_TEMPLATES: usize = 10_000;
 
 /// A text's signature with what it was computed from.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +55,42 @@ pub fn signature(text: &str) -> Signed {
     let text = harmless(text);
     let lines = lines::read(&text);
     let top = top_frame(&lines);
-    let template = join(&lines, top);
+    signed(join(&lines, top), &lines, top)
+}
+
+/// The template alone. Texts have one signature exactly when they have one template.
+pub fn template(text: &str) -> String {
+    let text = harmless(text);
+    let lines = lines::read(&text);
+    join(&lines, top_frame(&lines))
+}
+
+/// Signs the texts of a stream: what follows from a template is worked out once.
+#[derive(Debug, Default)]
+pub struct Signer {
+    known: HashMap<String, Signed>,
+}
+
+impl Signer {
+    /// The signature of a text; its culprit may be in another line of the same file.
+    pub fn sign(&mut self, text: &str) -> &Signed {
+        if self.known.len() >= MOST_TEMPLATES {
+            self.known.clear();
+        }
+        let text = harmless(text);
+        let lines = lines::read(&text);
+        let top = top_frame(&lines);
+        match self.known.entry(join(&lines, top)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let signed = signed(new.key().clone(), &lines, top);
+                new.insert(signed)
+            }
+        }
+    }
+}
+
+fn signed(template: String, lines: &[Line<'_>], top: Option<&Culprit>) -> Signed {
     let culprit = match top {
         Some(frame) => Some(frame.clone()),
         None => lines.iter().find_map(|line| match line {
@@ -57,19 +99,11 @@ pub fn signature(text: &str) -> Signed {
         }),
     };
     Signed {
-        signature: hash(&[&template]),
+        signature: of_template(VERSION, &template),
         label: label::label(&template),
         template,
         culprit,
     }
-}
-
-/// The template alone. Texts have one signature exactly when they have one template, so a stream can be counted by
-/// these and the rest be asked for once each.
-pub fn template(text: &str) -> String {
-    let text = harmless(text);
-    let lines = lines::read(&text);
-    join(&lines, top_frame(&lines))
 }
 
 /// What stops the attempts at one incident: the failing test, what it said, and which files the attempt changed.
@@ -80,7 +114,11 @@ pub fn failure_signature<P: AsRef<str>>(test: &str, message: &str, paths: &[P]) 
     paths.dedup();
     let mut parts = vec![test, message.as_str()];
     parts.extend(paths);
-    hash(&parts).to_string()
+    hash(&format!("v{VERSION}:"), &parts).to_string()
+}
+
+fn of_template(version: u32, template: &str) -> Signature {
+    hash(&format!("v{version}:"), &[template])
 }
 
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
@@ -176,9 +214,9 @@ fn is_telling(message: &str) -> bool {
     WORDS.iter().any(|word| message.contains(word))
 }
 
-fn hash(parts: &[&str]) -> Signature {
+fn hash(domain: &str, parts: &[&str]) -> Signature {
     let mut digest = Sha256::new();
-    digest.update(VERSION);
+    digest.update(domain);
     for part in parts {
         digest.update((part.len() as u64).to_le_bytes());
         digest.update(part);
@@ -254,6 +292,33 @@ mod tests {
             failure_signature("t::subtracts", "left: 3 at 12:00:01", &["a.rs", "b.rs"])
         );
         assert_ne!(base, failure_signature("t::adds", "right: 3", &["a.rs", "b.rs"]));
+    }
+
+    #[test]
+    fn versions_have_signatures_of_their_own() {
+        let text = "TypeError: x is undefined";
+        assert_eq!(signature(text).signature, of_template(VERSION, text));
+        assert_ne!(of_template(VERSION, text), of_template(VERSION + 1, text));
+    }
+
+    #[test]
+    fn a_stream_is_signed_as_its_texts_are() {
+        let mut signer = Signer::default();
+        for n in 0..30_000 {
+            let text = format!(
+                "job {n} of kind k{} failed",
+                char::from(b'a' + u8::try_from(n % 26).unwrap())
+            );
+            if n % 1000 < 2 {
+                assert_eq!(signer.sign(&text), &signature(&text));
+            } else {
+                signer.sign(&text);
+            }
+        }
+        for n in 0..MOST_TEMPLATES + 5 {
+            signer.sign(&format!("job \"q{n:b}\" failed").replace('0', "a").replace('1', "b"));
+        }
+        assert!(signer.known.len() <= MOST_TEMPLATES);
     }
 
     #[test]
