@@ -56,6 +56,11 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
     let limits = &ctx.config.limits;
     let sensitive = ctx.config.sensitive.iter().map(String::as_str);
     let policy = GuardPolicy::new(sensitive, limits.diff_lines, limits.diff_lines_merge)?;
+    let policy = if attempt.is_a_persons() {
+        policy.of_a_person()
+    } else {
+        policy
+    };
     let report = guards::judge(&Diff::of(changes), &policy, &ctx.redactor);
     let word = match report.verdict {
         GuardVerdict::Accept => "accept",

@@ -22,8 +22,11 @@ use crate::{
 
 mod cargo;
 mod command;
+mod javascript;
+mod nextest;
 mod npm;
 mod panic;
+mod python;
 mod report;
 mod room;
 #[cfg(test)]
@@ -87,7 +90,7 @@ pub struct NotRun {
 pub struct Only {
     /// Changed paths below the tree: unittest keeps what they hold. Without any it keeps the ids.
     pub files: Vec<String>,
-    /// Test ids as this module gave them: node takes their files, cargo their names.
+    /// Test ids as this module gave them: runners of JavaScript take their files, cargo their names.
     pub ids: Vec<String>,
 }
 
@@ -203,15 +206,16 @@ async fn run_one(
         return Err(format!("the run did not end by itself ({})", output.note).into());
     };
     let readout = match &detected {
-        Detected::Unittest { .. } | Detected::Node { .. } => {
+        Detected::Unittest { .. } | Detected::Pytest { .. } | Detected::Node { .. } | Detected::Script(_) => {
             let bytes = report::read(&report)?;
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } if output.truncated => {
+        Detected::Cargo { .. } | Detected::Nextest { .. } if output.truncated => {
             return Err("its output was too long to be read".to_owned().into());
         }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
+        Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
     };
     agrees_with_exit(&readout, exit)?;
     take_in(suite, readout, &options.redactor);
@@ -250,8 +254,9 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
     if !options.second_run {
         env.push(("CI".to_owned(), "true".to_owned()));
     }
-    env.extend(runner);
+    // The later one of a name counts.
     env.extend(options.toolchain_env.iter().cloned());
+    env.extend(runner);
     env
 }
 
