@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::{
     exit::Exit,
-    steps::{Ctx, advance, leftovers, look, outbox, triage},
+    steps::{Ctx, advance, housekeeping, leftovers, look, outbox, triage},
     store::{TickLock, locks::Tried},
 };
 
@@ -39,7 +39,7 @@ pub async fn repair_alone(ctx: &Ctx, only: Option<&crate::model::IncidentId>) ->
     ctx.finish()
 }
 
-/// Collect, snapshot, gate, group; then say what only the look itself can say.
+/// Collect, snapshot, gate, group; then say what only the look itself can say, and once a day remove what is old.
 async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
     match TickLock::try_take(&ctx.state(), &ctx.holder())? {
         Tried::Busy(by) => {
@@ -48,7 +48,8 @@ async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
         }
         Tried::Held(lock) => {
             look::look(ctx, &lock, deep).await?;
-            look::tell_owed(ctx).await
+            look::tell_owed(ctx).await?;
+            housekeeping::daily(ctx, &lock)
         }
     }
 }

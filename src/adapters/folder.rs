@@ -52,9 +52,19 @@ impl Folder {
         if !kind.is_file() {
             return Ok(None);
         }
-        let program = meta.permissions().mode() & 0o100 != 0;
-        let mode = if program { 0o100_755 } else { 0o100_644 };
-        Ok(Some((mode, fs::read(&full)?)))
+        Ok(Some((mode(&meta), fs::read(&full)?)))
+    }
+
+    /// Like [`Folder::read`], of a plain file whose size is right; else none.
+    pub fn read_if(&self, path: &[u8], wanted: impl FnOnce(u64) -> bool) -> io::Result<Option<(u32, Vec<u8>)>> {
+        let Some(full) = self.place(path)? else {
+            return Ok(None);
+        };
+        let meta = present(fs::symlink_metadata(&full))?;
+        match meta.filter(|m| m.is_file() && wanted(m.len())) {
+            Some(meta) => Ok(Some((mode(&meta), fs::read(&full)?))),
+            None => Ok(None),
+        }
     }
 
     /// Every path of the tree.
@@ -102,6 +112,11 @@ impl Folder {
         full.push(std::ffi::OsStr::from_bytes(last));
         Ok(Some(full))
     }
+}
+
+fn mode(meta: &fs::Metadata) -> u32 {
+    let program = meta.permissions().mode() & 0o100 != 0;
+    if program { 0o100_755 } else { 0o100_644 }
 }
 
 /// What is not there is no error.

@@ -11,8 +11,8 @@ use super::{
     context::{Blind, Piece, Place, Session},
     declared_spec::{Pages, Prepared, Spec},
     github::next_link,
-    health::check_json,
     memory::is_due,
+    probe::check_json,
 };
 use crate::{
     adapters::http::{Redirects, Request, Response, RetryPolicy},

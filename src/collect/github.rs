@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     context::{Blind, CacheEntry, Session},
-    health::check_json,
+    probe::check_json,
 };
 use crate::{
     adapters::http::{Redirects, Request, Response, RetryPolicy, secret_value},

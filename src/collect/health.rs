@@ -3,22 +3,21 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join_all;
-use http::{HeaderName, header};
 use serde_json::{Value, json};
 
 use super::{
     context::{Blind, Piece, Place, Reached, Session},
-    health_rules::{Down, DownKind, Verdict, judge_failure, judge_status, way},
+    health_rules::{Down, DownKind, Verdict, judge_failure, judge_status},
     memory::Memory,
+    probe::{self, check_json, named, probe_headers, reached, sampled},
 };
 use crate::{
-    adapters::http::{HttpError, Request, Response, RetryPolicy, secret_value},
+    adapters::http::{HttpError, Request, Response, RetryPolicy},
     config::HealthProbe,
     model::{
-        Sha, Signature,
+        Sha,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{json as strict, named},
 };
 
 /// Health answers are small; a larger one is something else.
@@ -75,10 +74,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         match &look.verdict {
             Verdict::Up => {}
             Verdict::Down(down) => piece.signals.push(signal(session, &place, look, down)),
-            Verdict::Blind(why) => blind.push(Blind::new(
-                why.cause.clone(),
-                session.line(&format!("{}: {}", look.probe.name, why.detail), 300),
-            )),
+            Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
         if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
             piece.signals.push(signal(session, &place, look, &down));
@@ -90,41 +86,28 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     piece
 }
 
-/// Samples a probe until it is up, at most three times.
 async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe) -> Seen<'a> {
-    let mut waits = session.ctx.resample.iter();
     let mut samples = Vec::new();
-    loop {
+    let (verdict, result) = sampled(session, async || {
         let result = fetch(session, probe).await;
-        let failure = result.as_ref().err().map(|error| error.failure.clone());
         let verdict = judge(session, probe, &result).await;
-        let again = match &verdict {
-            Verdict::Down(down) => {
-                samples.push(down.what.clone());
-                waits.next()
-            }
-            Verdict::Up | Verdict::Blind(_) => None,
-        };
-        if let Some(wait) = again {
-            tokio::time::sleep(*wait).await;
-            continue;
+        if let Verdict::Down(down) = &verdict {
+            samples.push(down.what.clone());
         }
-        let reached = Reached {
-            host: probe.url.host_str().unwrap_or_default().to_owned(),
-            way: way(failure.as_ref()),
-        };
-        let mut seen = Seen {
-            probe,
-            verdict,
-            response: result.ok(),
-            reached,
-            release: None,
-            served: None,
-            samples,
-        };
-        facts(session, &mut seen).await;
-        return seen;
-    }
+        (verdict, result)
+    })
+    .await;
+    let mut seen = Seen {
+        probe,
+        verdict,
+        reached: reached(&probe.url, result.as_ref().err().map(|error| &error.failure)),
+        response: result.ok(),
+        release: None,
+        served: None,
+        samples,
+    };
+    facts(session, &mut seen).await;
+    seen
 }
 
 async fn fetch(session: &Session<'_>, probe: &HealthProbe) -> Result<Response, HttpError> {
@@ -135,14 +118,6 @@ async fn fetch(session: &Session<'_>, probe: &HealthProbe) -> Result<Response, H
     request.retry = RetryPolicy::once();
     request.headers = probe_headers(&probe.headers);
     session.ctx.http.send(request).await
-}
-
-/// Names and values were checked when the config was loaded; what does not fit is left out.
-pub(super) fn probe_headers(headers: &[(String, secrecy::SecretString)]) -> Vec<(HeaderName, http::HeaderValue)> {
-    headers
-        .iter()
-        .filter_map(|(name, value)| Some((name.parse().ok()?, secret_value("", value)?)))
-        .collect()
 }
 
 async fn judge(session: &Session<'_>, probe: &HealthProbe, result: &Result<Response, HttpError>) -> Verdict {
@@ -179,19 +154,6 @@ async fn body_rule(session: &Session<'_>, program: &str, response: &Response) ->
         Ok(_) => Err(Blind::new("jq", "the jq rule does not give one true or false")),
         Err(why) => Err(Blind::new("jq", why.clone())),
     }
-}
-
-/// JSON that two readers would read alike.
-pub(super) fn check_json(response: &Response) -> Result<(), Blind> {
-    let page = response
-        .header(header::CONTENT_TYPE.as_str())
-        .is_some_and(|kind| kind.starts_with("text/html"));
-    let fault = match strict::check(&response.body) {
-        Ok(_) => return Ok(()),
-        Err(_) if page => strict::JsonFault::Html,
-        Err(fault) => fault,
-    };
-    Err(Blind::new(fault.cause(), fault.to_string()))
 }
 
 fn contains(body: &[u8], text: &[u8]) -> bool {
@@ -268,34 +230,25 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
     let mut shown = probe.url.clone();
     shown.set_query(None);
     let url = session.line(shown.as_str(), 300);
+    let severity = match down.kind {
+        DownKind::Outage if down.class.starts_with("tls-expires") => Severity::Error,
+        DownKind::Outage => Severity::Critical,
+        DownKind::Degraded => Severity::Warning,
+    };
+    let asked = format!("GET {url}");
     Signal {
-        source: place.collector.to_owned(),
-        repo: place.repo.slot.clone(),
-        target: place.name.to_owned(),
-        kind: SignalKind::Health,
-        severity: match down.kind {
-            DownKind::Outage if down.class.starts_with("tls-expires") => Severity::Error,
-            DownKind::Outage => Severity::Critical,
-            DownKind::Degraded => Severity::Warning,
-        },
-        title: session.line(&format!("{}: {}", probe.name, down.what), 200),
-        message: session.line(&format!("GET {url}: {}", down.what), 500),
-        signature: probe_signature(place, &probe.name, down),
-        count: 1,
-        first_seen: session.ctx.now,
-        last_seen: session.ctx.now,
+        severity,
         release_sha: look.release.clone(),
         url: Some(url),
-        culprit: None,
-        evidence,
+        ..probe::signal(
+            session,
+            place,
+            SignalKind::Health,
+            (&probe.name, &asked),
+            down,
+            evidence,
+        )
     }
-}
-
-/// Identity of a failing probe: which one, and whether it is down. Two repos may name a probe alike, and the names of two
-/// probes may differ in what the signature of a text leaves out.
-pub(super) fn probe_signature(place: &Place<'_>, probe: &str, down: &Down) -> Signature {
-    let text = format!("probe:{}:{}:{probe}:{}", place.repo.slot, place.name, down.cause());
-    named(&text)
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use url::Url;
 
 use super::{
     context::{Blind, Piece, Place, Reached, Session},
-    health::{check_json, probe_headers, probe_signature},
-    health_rules::{Down, DownKind, Verdict, judge_failure, judge_status, way},
+    health_rules::{Down, DownKind, Verdict, judge_failure, judge_status},
     memory::Memory,
+    probe::{self, check_json, named, probe_headers, reached, sampled},
 };
 use crate::{
     adapters::http::{HttpError, Redirects, Request, Response, RetryPolicy},
@@ -70,10 +70,10 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
                 read += 1;
                 piece.signals.push(signal(session, &place, look, down));
             }
-            Verdict::Blind(why) => blind.push(named(session, look.probe, why)),
+            Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
         if let Some(why) = &look.unread {
-            blind.push(named(session, look.probe, why));
+            blind.push(named(session, &look.probe.name, why));
         }
     }
     piece.settle(read, &blind);
@@ -81,48 +81,29 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     piece
 }
 
-fn named(session: &Session<'_>, probe: &JsonRpcProbe, why: &Blind) -> Blind {
-    Blind::new(
-        why.cause.clone(),
-        session.line(&format!("{}: {}", probe.name, why.detail), 300),
-    )
-}
-
 async fn look<'a>(session: &Session<'_>, probe: &'a JsonRpcProbe) -> Seen<'a> {
-    let mut waits = session.ctx.resample.iter();
-    loop {
+    let (verdict, (result, unread, evidence)) = sampled(session, async || {
         let result = call(session, probe, &probe.url).await;
-        let failure = result.as_ref().err().map(|error| error.failure.clone());
-        let reply = read(probe, &result);
         let mut evidence = json!({ "probe": probe.name, "method": probe.method });
         let mut unread = None;
-        let verdict = match &reply {
-            Err(verdict) => verdict.clone(),
+        let verdict = match read(probe, &result) {
+            Err(verdict) => verdict,
             Ok(Reply::Error { code, message }) => {
-                evidence["code"] = (*code).into();
-                evidence["message"] = session.line(message, 300).into();
-                judge_error(probe, *code, message)
+                evidence["code"] = code.into();
+                evidence["message"] = session.line(&message, 300).into();
+                judge_error(probe, code, &message)
             }
-            Ok(Reply::Result(value)) => judge_result(session, probe, value, &mut unread, &mut evidence).await,
+            Ok(Reply::Result(value)) => judge_result(session, probe, &value, &mut unread, &mut evidence).await,
         };
-        let wait = match &verdict {
-            Verdict::Down(_) => waits.next(),
-            Verdict::Up | Verdict::Blind(_) => None,
-        };
-        if let Some(wait) = wait {
-            tokio::time::sleep(*wait).await;
-            continue;
-        }
-        return Seen {
-            probe,
-            verdict,
-            unread,
-            reached: Reached {
-                host: probe.url.host_str().unwrap_or_default().to_owned(),
-                way: way(failure.as_ref()),
-            },
-            evidence,
-        };
+        (verdict, (result, unread, evidence))
+    })
+    .await;
+    Seen {
+        probe,
+        verdict,
+        unread,
+        reached: reached(&probe.url, result.as_ref().err().map(|error| &error.failure)),
+        evidence,
     }
 }
 
@@ -276,25 +257,21 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
     let probe = look.probe;
     // Keys of providers stand in the path, so only the host is shown.
     let host = probe.url.host_str().unwrap_or_default();
+    let severity = match down.kind {
+        DownKind::Outage => Severity::Critical,
+        DownKind::Degraded => Severity::Error,
+    };
+    let asked = format!("{} on {host}", probe.method);
     Signal {
-        source: place.collector.to_owned(),
-        repo: place.repo.slot.clone(),
-        target: place.name.to_owned(),
-        kind: SignalKind::Probe,
-        severity: match down.kind {
-            DownKind::Outage => Severity::Critical,
-            DownKind::Degraded => Severity::Error,
-        },
-        title: session.line(&format!("{}: {}", probe.name, down.what), 200),
-        message: session.line(&format!("{} on {host}: {}", probe.method, down.what), 500),
-        signature: probe_signature(place, &probe.name, down),
-        count: 1,
-        first_seen: session.ctx.now,
-        last_seen: session.ctx.now,
-        release_sha: None,
-        url: None,
-        culprit: None,
-        evidence: look.evidence.clone(),
+        severity,
+        ..probe::signal(
+            session,
+            place,
+            SignalKind::Probe,
+            (&probe.name, &asked),
+            down,
+            look.evidence.clone(),
+        )
     }
 }
 

@@ -14,6 +14,7 @@ mod log_scan;
 mod logs;
 mod memory;
 mod offline;
+mod probe;
 mod pulls;
 #[cfg(test)]
 mod testing;

@@ -24,6 +24,8 @@ use crate::model::{
 pub struct Facts {
     pub incident: Incident,
     pub cause: Cause,
+    /// The newest release in which the cause was seen.
+    pub failed_release: Option<Sha>,
     pub triage: Option<Triage>,
     /// Triage calls that gave no usable answer.
     pub triage_failures: u32,
@@ -397,6 +399,8 @@ pub struct Need {
     pub pull: bool,
     /// Checks of our pushed head, or of the revert's.
     pub checks: bool,
+    /// Whether the default branch holds the release that failed.
+    pub failed_release: bool,
     /// The commit that the merge made.
     pub landed: bool,
     pub revert_pull: bool,
@@ -409,6 +413,8 @@ pub struct Seen {
     pub rules: Option<Rules>,
     /// Head of the default branch.
     pub base: Option<Sha>,
+    /// The release that failed, where the default branch holds it.
+    pub failed_release: Option<Sha>,
     pub pull: Option<Pull>,
     pub checks: Option<Checks>,
     pub landed: Option<CommitInfo>,

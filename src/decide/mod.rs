@@ -16,6 +16,7 @@ pub mod next;
 mod next_tests;
 pub mod observation;
 pub mod proof;
+pub mod retention;
 mod settle;
 #[cfg(test)]
 mod testing;

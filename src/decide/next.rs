@@ -235,6 +235,8 @@ pub fn need(facts: &Facts, policy: &Policy) -> Need {
         Stage::Repair => Need {
             stop: true,
             base: true,
+            // A later attempt is made on what the first one was compared with.
+            failed_release: facts.failed_release.is_some() && facts.attempts.is_empty() && !with_pull,
             pull: with_pull,
             ..nothing
         },

@@ -2,6 +2,7 @@
 //! of the state machine; the sweep over all stops puts a stop sign before every single turn.
 
 mod after;
+mod base;
 mod fake;
 mod given;
 mod waits;

@@ -1,4 +1,4 @@
-//! Facts that the tables of this folder start from: one proven attempt with an open pull request.
+//! Facts that the tables and stories of this folder start from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,35 +26,13 @@ pub(super) fn incident_id() -> IncidentId {
     IncidentId::new(&Signature::parse("7f3a91c07f3a91c0").unwrap(), 1)
 }
 
-/// Head `a` on base `b`.
-pub(super) fn facts_with_pull() -> Facts {
-    let id_of = incident_id();
-    let attempt = Attempt {
-        id: AttemptId::new(&id_of, 1),
-        n: 1,
-        base: id('b'),
-        head: Some(id('a')),
-        patch_id: None,
-        started: at(-20),
-        ended: Some(at(-10)),
-        outcome: Some(AttemptOutcome::Committed),
-        failure_sig: None,
-        charged: true,
-        agent: "recording".to_owned(),
-        said: String::new(),
-    };
+/// An incident that was just opened, and nothing else.
+pub(super) fn facts(id: IncidentId) -> Facts {
     Facts {
-        incident: Incident {
-            id: id_of.clone(),
-            repo: Slot::parse("api").unwrap(),
-            opened_at: at(-30),
-            due_at: Some(at(0)),
-            closed_at: None,
-            outcome: None,
-        },
+        failed_release: None,
         cause: Cause {
-            signature: id_of.signature(),
-            title: "ZeroDivisionError".to_owned(),
+            signature: id.signature(),
+            title: "ZeroDivisionError: division by zero".to_owned(),
             label: "bug".to_owned(),
             kind: SignalKind::Exception,
             severity: Severity::Error,
@@ -66,22 +44,23 @@ pub(super) fn facts_with_pull() -> Facts {
             ignored_until: None,
             quiet_looks: 0,
         },
+        incident: Incident {
+            id,
+            repo: Slot::parse("shop").unwrap(),
+            opened_at: at(0),
+            due_at: Some(at(0)),
+            closed_at: None,
+            outcome: None,
+        },
         triage: None,
         triage_failures: 0,
         triage_unavailable: Unavailable::default(),
-        last_attempt: 1,
-        attempts: vec![AttemptFacts::of(attempt)],
-        pushed: Some(Pushed {
-            head: id('a'),
-            at: at(-9),
-        }),
+        last_attempt: 0,
+        attempts: Vec::new(),
+        pushed: None,
         pushed_before: BTreeSet::new(),
         past_pulls: BTreeSet::new(),
-        pull: Some(OurPull {
-            number: PullNumber(1),
-            url: String::new(),
-            draft: false,
-        }),
+        pull: None,
         merge: None,
         revert: None,
         told: BTreeSet::new(),
@@ -103,17 +82,63 @@ pub(super) fn facts_with_pull() -> Facts {
     }
 }
 
+/// Head `a` on base `b`.
+pub(super) fn facts_with_pull() -> Facts {
+    let id_of = incident_id();
+    let attempt = Attempt {
+        id: AttemptId::new(&id_of, 1),
+        n: 1,
+        base: id('b'),
+        head: Some(id('a')),
+        patch_id: None,
+        started: at(-20),
+        ended: Some(at(-10)),
+        outcome: Some(AttemptOutcome::Committed),
+        failure_sig: None,
+        charged: true,
+        agent: "recording".to_owned(),
+        said: String::new(),
+    };
+    let opened = facts(id_of);
+    Facts {
+        incident: Incident {
+            opened_at: at(-30),
+            ..opened.incident
+        },
+        last_attempt: 1,
+        attempts: vec![AttemptFacts::of(attempt)],
+        pushed: Some(Pushed {
+            head: id('a'),
+            at: at(-9),
+        }),
+        pull: Some(OurPull {
+            number: PullNumber(1),
+            url: String::new(),
+            draft: false,
+        }),
+        ..opened
+    }
+}
+
+/// What the forge shows of it.
 pub(super) fn open_pull() -> Pull {
     Pull {
-        number: PullNumber(1),
+        head_ref: incident_id().branch(),
+        ..pull(1, id('a'), false)
+    }
+}
+
+pub(super) fn pull(number: u64, head: Sha, draft: bool) -> Pull {
+    Pull {
+        number: PullNumber(number),
         node_id: String::new(),
         url: String::new(),
         state: PullState::Open,
-        draft: false,
+        draft,
         title: String::new(),
         body: String::new(),
-        head_ref: incident_id().branch(),
-        head_sha: id('a'),
+        head_ref: String::new(),
+        head_sha: head,
         base_ref: "main".to_owned(),
         labels: Vec::new(),
         mergeable_state: "clean".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
         evidence::{Audit, AuditVerdict},
         incident::{FailureType, Triage, TriageVerdict},
     },
-    text::strict_json::{self, JsonError, kind},
+    text::json::{self, ObjectFault, kind},
 };
 
 /// Longest free text in a reply, in characters.
@@ -25,7 +25,7 @@ const MAX_PATH: usize = 400;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerdictError {
     #[error("the reply is not one JSON object: {0}")]
-    Json(#[from] JsonError),
+    Json(#[from] ObjectFault),
     #[error("{place} is {found}, not {expected}")]
     Kind {
         place: String,
@@ -65,7 +65,7 @@ pub enum FixReply {
 
 /// Exactly one JSON object: nothing around it, no repeated key, bounded nesting.
 pub fn parse_reply(bytes: &[u8]) -> Result<Value, VerdictError> {
-    Ok(Value::Object(strict_json::one_object(bytes)?))
+    Ok(Value::Object(json::one_object(bytes)?))
 }
 
 /// Answers of triage for the signatures that were asked about. One that is left out stays unanswered.

@@ -1,6 +1,8 @@
 //! Every mail: one function a status. First what is broken for whom, then what was measured, what is a guess, what
 //! tick did, what the owner can do, what happens next; ids last. Text from outside stands only in an indented fence.
 
+mod shapes;
+
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::page::{Page, count};
@@ -158,19 +160,19 @@ struct Shape {
 /// Subject and body.
 pub fn mail(words: &MailWords) -> (String, String) {
     let shape = match words.status {
-        Status::Inventory => inventory(words),
-        Status::NeedsYou => needs_you(words),
-        Status::DraftReady => draft_ready(words),
-        Status::Merged => merged(words),
-        Status::Resolved => resolved(words),
-        Status::Unconfirmed => unconfirmed(words),
-        Status::TakenBack => taken_back(words),
-        Status::Declined => declined(words),
-        Status::Budget => budget(words),
-        Status::Blind => blind(words),
-        Status::SeeingAgain => seeing_again(words),
-        Status::GateFault => gate_fault(words),
-        Status::Frozen => frozen(words),
+        Status::Inventory => shapes::inventory(words),
+        Status::NeedsYou => shapes::needs_you(words),
+        Status::DraftReady => shapes::draft_ready(words),
+        Status::Merged => shapes::merged(words),
+        Status::Resolved => shapes::resolved(words),
+        Status::Unconfirmed => shapes::unconfirmed(words),
+        Status::TakenBack => shapes::taken_back(words),
+        Status::Declined => shapes::declined(words),
+        Status::Budget => shapes::budget(words),
+        Status::Blind => shapes::blind(words),
+        Status::SeeingAgain => shapes::seeing_again(words),
+        Status::GateFault => shapes::gate_fault(words),
+        Status::Frozen => shapes::frozen(words),
     };
     (subject(words, shape.tag), body(words, &shape))
 }
@@ -324,247 +326,6 @@ pub(super) fn duration(span: TimeDelta) -> String {
         0..120 => count(minutes, "minute"),
         120..2880 => count(minutes / 60, "hour"),
         _ => count(minutes / 1440, "day"),
-    }
-}
-
-fn since_words(words: &MailWords) -> String {
-    words
-        .since
-        .map(|at| format!(" since {}", clock(at, words.now)))
-        .unwrap_or_default()
-}
-
-fn inventory(words: &MailWords) -> Shape {
-    Shape {
-        tag: "first look",
-        lead: if words.entries.is_empty() {
-            format!("{} is looked at from now on. Nothing is wrong there.", words.slot)
-        } else {
-            format!(
-                "{} is looked at from now on. {} there already and {} stored as known.",
-                words.slot,
-                match words.entries.len() {
-                    1 => "1 cause stands".to_owned(),
-                    n => format!("{n} causes stand"),
-                },
-                if words.entries.len() == 1 { "is" } else { "are" }
-            )
-        },
-        did: "wrote this list. No model was called and no pull request is opened for what stood before.".to_owned(),
-        can: if words.entries.is_empty() {
-            String::new()
-        } else {
-            "hand one of them to repair: tick retry ID".to_owned()
-        },
-        next: "a message when something new breaks, or when one of these gets worse.".to_owned(),
-    }
-}
-
-fn needs_you(words: &MailWords) -> Shape {
-    let pull = words.pull.is_some();
-    Shape {
-        tag: "needs you",
-        lead: format!("{} needs you{}: {}.", words.slot, since_words(words), words.why),
-        did: if pull {
-            format!(
-                "opened {} with what it has; it will not merge it by itself.",
-                words.pull_words()
-            )
-        } else {
-            "nothing to the code.".to_owned()
-        },
-        can: match (pull, words.short()) {
-            (true, Some(short)) => format!(
-                "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
-                words.pull_words()
-            ),
-            (false, Some(short)) => format!("mend it yourself, or let tick try again: tick retry {short}"),
-            (_, None) => "look at it; tick status says where it stands.".to_owned(),
-        },
-        next: format!(
-            "you move. tick looks again {} and says so when it is over.",
-            words.look_words()
-        ),
-    }
-}
-
-fn draft_ready(words: &MailWords) -> Shape {
-    Shape {
-        tag: "draft ready",
-        lead: format!(
-            "A fix for {} waits for you: {} ({}).",
-            words.slot,
-            words.pull_words(),
-            words.why
-        ),
-        did: "wrote, proved and audited it; it does not merge it by itself.".to_owned(),
-        can: format!(
-            "merge or close {}; closing means that there is no second one for this cause.",
-            words.pull_words()
-        ),
-        next: "nothing, until you merge or close it.".to_owned(),
-    }
-}
-
-fn merged(words: &MailWords) -> Shape {
-    Shape {
-        tag: "merged",
-        lead: format!(
-            "A fix for {} is merged ({}, {}): {}.",
-            words.slot,
-            words.pull_words(),
-            words.merge_words(),
-            words.why
-        ),
-        did: "merged exactly the commit that was proven and audited.".to_owned(),
-        can: "see that the release goes out, or revert the merge; that counts as your no.".to_owned(),
-        next: format!(
-            "the watch begins when it serves traffic; tick looks again {}.",
-            words.look_words()
-        ),
-    }
-}
-
-fn resolved(words: &MailWords) -> Shape {
-    let by_us = words.merge.is_some();
-    let lasted = words
-        .since
-        .map(|at| format!(", after {}", duration(words.now - at)))
-        .unwrap_or_default();
-    Shape {
-        tag: if by_us { "fixed" } else { "over" },
-        lead: format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words()),
-        did: if by_us {
-            format!(
-                "merged {} as {} and watched the release.",
-                words.pull_words(),
-                words.merge_words()
-            )
-        } else {
-            format!("nothing to the code: {}.", words.why)
-        },
-        can: String::new(),
-        next: "nothing is left to do.".to_owned(),
-    }
-}
-
-fn unconfirmed(words: &MailWords) -> Shape {
-    Shape {
-        tag: "unconfirmed",
-        lead: format!(
-            "The fix in {} stands, but nothing shows that it works: {}.",
-            words.slot,
-            words.outcome_words()
-        ),
-        did: format!(
-            "merged {} as {}. {}",
-            words.pull_words(),
-            words.merge_words(),
-            sentence(&words.why)
-        ),
-        can: "try the case that failed by hand.".to_owned(),
-        next: "this is not counted as a success; if the error comes back it is a new incident.".to_owned(),
-    }
-}
-
-fn taken_back(words: &MailWords) -> Shape {
-    Shape {
-        tag: "taken back",
-        lead: format!("tick took its own change of {} back: {}.", words.slot, words.why),
-        did: format!(
-            "reverted {} through {}. The repo falls back to drafts.",
-            words.merge_words(),
-            words.pull_words()
-        ),
-        can: match words.short() {
-            Some(short) => {
-                format!("look at both proofs: tick show {short}. There is no second automatic merge for this cause.")
-            }
-            None => "look at both proofs.".to_owned(),
-        },
-        next: "you move; the first error stands again and needs a person.".to_owned(),
-    }
-}
-
-fn declined(words: &MailWords) -> Shape {
-    Shape {
-        tag: "declined",
-        lead: format!("Your no is noted for {}: {}.", words.slot, words.why),
-        did: "closed this incident. There is no second pull request for this cause.".to_owned(),
-        can: words
-            .short()
-            .map_or_else(String::new, |short| format!("change your mind: tick retry {short}")),
-        next: "a message only if it gets significantly worse.".to_owned(),
-    }
-}
-
-fn budget(words: &MailWords) -> Shape {
-    Shape {
-        tag: "budget",
-        lead: format!("Work on {} stopped: {}.", words.slot, words.why),
-        did: "spent nothing beyond the limit; what was reached is kept.".to_owned(),
-        can: "raise the limit in config.json (tick config explain limits), or mend it yourself.".to_owned(),
-        next: format!("tick goes on {}, when the limit allows it.", words.look_words()),
-    }
-}
-
-fn blind(words: &MailWords) -> Shape {
-    Shape {
-        tag: "blind",
-        lead: format!(
-            "{} cannot be read{}: {}. That is not counted as healthy.",
-            words.slot,
-            since_words(words),
-            words.why
-        ),
-        did: "called no model: nothing is known to be broken.".to_owned(),
-        can: "mend the access, then: tick collect".to_owned(),
-        next: "every tick tries again; one message when it is seen again.".to_owned(),
-    }
-}
-
-fn seeing_again(words: &MailWords) -> Shape {
-    let lasted = words
-        .since
-        .map(|at| format!(" after {}", duration(words.now - at)))
-        .unwrap_or_default();
-    Shape {
-        tag: "seen again",
-        lead: format!("{} is read again{lasted}.", words.slot),
-        did: String::new(),
-        can: String::new(),
-        next: "what happened in between is looked at as far back as the source keeps it.".to_owned(),
-    }
-}
-
-fn gate_fault(words: &MailWords) -> Shape {
-    Shape {
-        tag: "gate fault",
-        lead: format!(
-            "The gate could not decide: {}. Until it can, no tick counts as healthy.",
-            words.why
-        ),
-        did: "kept the snapshot; nothing new is triaged, what is open goes on.".to_owned(),
-        can: "mend collectors/gate.jq, or remove it to use the one in the program; then: tick gate".to_owned(),
-        next: "every tick tries again.".to_owned(),
-    }
-}
-
-fn frozen(words: &MailWords) -> Shape {
-    Shape {
-        tag: "merges frozen",
-        lead: format!("What landed in {} is not what was tested: {}.", words.slot, words.why),
-        did: "froze all merges. It reverts nothing until you have looked.".to_owned(),
-        can: "compare the landed commit with the tested one, then: tick resume".to_owned(),
-        next: "you move; tick keeps watching and merges nothing.".to_owned(),
-    }
-}
-
-fn sentence(text: &str) -> String {
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("{}.", text.trim_end_matches('.'))
     }
 }
 

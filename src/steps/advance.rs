@@ -31,6 +31,7 @@ pub async fn advance_all(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> 
             failed.push(error.context(format!("incident {}", incident.id)));
         }
     }
+    super::housekeeping::mirrors(ctx).await?;
     ctx.store().print_audit()?;
     match failed.into_iter().next() {
         None => Ok(()),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     adapters::folder::Folder,
-    decide::guards::{Around, Diff, FileChange, Side, Ticket, patch, wanted},
+    decide::guards::{Around, Diff, FileChange, ROUNDS, Room, Side, Ticket, patch, wanted},
     exit::{Exit, Fault},
 };
 
@@ -19,9 +19,6 @@ pub enum Head {
     Patch(PathBuf),
     Folder(PathBuf),
 }
-
-/// What was read may name more to read, so often.
-const ROUNDS: usize = 3;
 
 /// Reads what the rules need to know. What is wrong with the patch itself is an outcome of [`patch`], not of reading.
 pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, patch::PatchError>> {
@@ -52,11 +49,11 @@ pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, pat
         if more.is_empty() {
             break;
         }
+        let mut room = Room::beside(&diff.around);
         for path in more {
-            let side = side(&folder, &path)?.filter(|s| s.mode & 0o170_000 == 0o100_000);
-            diff.around
-                .files
-                .insert(path, side.map(|s| s.bytes).unwrap_or_default());
+            let read = folder.read_if(&path, |size| room.takes(size));
+            let bytes = unread(read, &path)?.map(|(_, bytes)| bytes);
+            diff.around.files.insert(path, bytes.unwrap_or_default());
         }
     }
     Ok(Ok(diff))
@@ -102,7 +99,10 @@ fn compared(base: &Folder, paths: &std::collections::BTreeSet<Vec<u8>>, head: &F
 }
 
 fn side(folder: &Folder, path: &[u8]) -> Result<Option<Side>> {
-    let read = folder.read(path);
-    let read = read.with_context(|| format!("read {}", String::from_utf8_lossy(path)))?;
+    let read = unread(folder.read(path), path)?;
     Ok(read.map(|(mode, bytes)| Side { mode, bytes }))
+}
+
+fn unread<T>(read: std::io::Result<T>, path: &[u8]) -> Result<T> {
+    read.with_context(|| format!("read {}", String::from_utf8_lossy(path)))
 }

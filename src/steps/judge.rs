@@ -9,20 +9,21 @@ use super::{
     Ctx,
     agents::{Question, ask, nonce, paused_flag, prompts},
     attempt::signature_row,
+    diff::{file_changes, with_surroundings},
     evidence::kind,
     prove::{ProofTrees, ProveRequest, prove as run_proof},
 };
 use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
-        git::{self, Change, FileEdit, Mirror},
+        git::{self, FileEdit},
         process::{self, ChildSpec, Network, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
     decide::{
         facts::{AttemptFacts, Facts},
-        guards::{self, Diff, FileChange, GuardPolicy, Side},
+        guards::{self, Diff, FileChange, GuardPolicy},
         next::audit_word,
         proof::{self, IncidentFacts},
         verdict,
@@ -35,9 +36,6 @@ use crate::{
     store::Claim,
     text::{Untrusted, signature},
 };
-
-const TREE: u32 = 0o040_000;
-const SUBMODULE: u32 = 0o160_000;
 
 fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
     facts
@@ -61,7 +59,8 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
     } else {
         policy
     };
-    let report = guards::judge(&Diff::of(changes), &policy, &ctx.redactor);
+    let diff = with_surroundings(&mirror, &attempt.attempt.base, Diff::of(changes)).await?;
+    let report = guards::judge(&diff, &policy, &ctx.redactor);
     let word = match report.verdict {
         GuardVerdict::Accept => "accept",
         GuardVerdict::NeedsHuman => "needs-human",
@@ -91,38 +90,6 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         }
     }
     Ok(())
-}
-
-/// Both sides of every changed path, read from objects.
-pub(super) async fn file_changes(mirror: &Mirror, base: &Sha, head: &Sha) -> Result<Vec<FileChange>> {
-    let changes = mirror.changes(base, head).await?;
-    let mut out = Vec::with_capacity(changes.len());
-    for change in changes {
-        let Change {
-            path,
-            old_mode,
-            new_mode,
-            old_blob,
-            new_blob,
-        } = change;
-        out.push(FileChange {
-            path,
-            old: side(mirror, old_mode, old_blob.as_ref()).await?,
-            new: side(mirror, new_mode, new_blob.as_ref()).await?,
-        });
-    }
-    Ok(out)
-}
-
-async fn side(mirror: &Mirror, mode: u32, blob: Option<&Sha>) -> Result<Option<Side>> {
-    if mode == 0 || mode == TREE {
-        return Ok(None);
-    }
-    let bytes = match blob {
-        Some(blob) if mode != SUBMODULE => mirror.blob(blob).await?,
-        Some(_) | None => Vec::new(),
-    };
-    Ok(Some(Side { mode, bytes }))
 }
 
 /// Red without the change, green with it, nothing lost; on fresh checkouts of commits, never on the child's tree.

@@ -6,7 +6,7 @@ use crate::{
     config::Repo,
     decide::facts::{Facts, Need, Seen},
     model::{
-        RepoName,
+        RepoName, Sha,
         pull::{StopSign, StopSigns},
     },
 };
@@ -42,6 +42,12 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     }
     if need.base {
         seen.base = github.branch_head(name, &branch).await?;
+    }
+    if need.failed_release
+        && let (Some(release), Some(base)) = (&facts.failed_release, &seen.base)
+        && is_behind(ctx, repo, release, base).await?
+    {
+        seen.failed_release = Some(release.clone());
     }
     if need.pull
         && let Some(ours) = &facts.pull
@@ -80,6 +86,17 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
         seen.stop = Some(stop_signs(ctx, facts, name, info.has_issues).await?);
     }
     Ok(())
+}
+
+/// The default branch holds the release, and more. Looked up in our own mirror.
+async fn is_behind(ctx: &Ctx, repo: &Repo, release: &Sha, base: &Sha) -> anyhow::Result<bool> {
+    if release == base {
+        return Ok(false);
+    }
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
+    let known = mirror.resolve(release.as_str()).await?.is_some() && mirror.resolve(base.as_str()).await?.is_some();
+    Ok(known && mirror.is_ancestor(release, base).await?)
 }
 
 /// Local pause first: it stops even when the forge cannot be reached.

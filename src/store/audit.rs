@@ -1,12 +1,4 @@
-//! The audit log: rows written in the transaction of the change they record, each hashed over the one before, and
-//! printed to `state/incidents.jsonl` after commit. No code but `ledger restore` reads the print back.
-
-use std::{
-    fs::OpenOptions,
-    io::{BufRead, BufReader, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
-    path::PathBuf,
-};
+//! The audit log: rows written in the transaction of the change they record, each hashed over the one before.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Transaction};
@@ -14,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Result, Store, StoreError, TxError, time, to_json};
+use super::{Result, Store, TxError, time, to_json};
 
 /// Hash before the first row.
 pub(super) const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -76,45 +68,6 @@ pub(super) fn record<T: Serialize>(
 }
 
 impl Store {
-    fn print_path(&self) -> PathBuf {
-        self.dir.join("incidents.jsonl")
-    }
-
-    /// Prints the rows that the file does not hold yet. A torn tail is cut and printed again.
-    pub fn print_audit(&self) -> Result<()> {
-        let path = self.print_path();
-        let fail = |error: std::io::Error| super::unusable(&path, &error.to_string());
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .map_err(fail)?;
-        // Two processes that print the same rows would print them twice. Held for one append.
-        fs2::FileExt::lock_exclusive(&file).map_err(fail)?;
-        let (whole, last) = whole_lines(&mut file).map_err(fail)?;
-        if file.metadata().map_err(fail)?.len() > whole {
-            file.set_len(whole).map_err(fail)?;
-        }
-        let rows = self.audit_rows(last)?;
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut text = String::new();
-        for row in &rows {
-            let line = serde_json::to_string(row).map_err(|error| StoreError::Row {
-                what: "audit".to_owned(),
-                why: error.to_string(),
-            })?;
-            text.push_str(&line);
-            text.push('\n');
-        }
-        file.write_all(text.as_bytes()).map_err(fail)?;
-        file.sync_data().map_err(fail)
-    }
-
     /// Rows after a sequence number, oldest first.
     pub fn audit_rows(&self, after: i64) -> Result<Vec<AuditRow>> {
         self.read(|conn| {
@@ -152,36 +105,7 @@ impl Store {
         if let Verified::Broken { .. } = verified {
             return Ok(verified);
         }
-        let path = self.print_path();
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            return Ok(if rows.is_empty() {
-                verified
-            } else {
-                Verified::Broken {
-                    seq: 1,
-                    why: format!("{} cannot be read", path.display()),
-                }
-            });
-        };
-        let mut lines = text.lines();
-        for row in &rows {
-            let same = lines
-                .next()
-                .is_some_and(|line| serde_json::from_str::<AuditRow>(line).is_ok_and(|printed| printed == *row));
-            if !same {
-                return Ok(Verified::Broken {
-                    seq: row.seq,
-                    why: format!("{} says something else than the store", path.display()),
-                });
-            }
-        }
-        if lines.next().is_some() {
-            return Ok(Verified::Broken {
-                seq: i64::try_from(rows.len()).unwrap_or(i64::MAX) + 1,
-                why: format!("{} holds a line that the store does not", path.display()),
-            });
-        }
-        Ok(verified)
+        Ok(self.verify_print(&rows).unwrap_or(verified))
     }
 }
 
@@ -206,40 +130,6 @@ pub(super) fn verify_chain(rows: &[AuditRow]) -> Verified {
     Verified::Intact {
         rows: i64::try_from(rows.len()).unwrap_or(i64::MAX),
     }
-}
-
-/// Length of the file's whole lines that parse, and the sequence number of the last of them.
-fn whole_lines(file: &mut std::fs::File) -> std::io::Result<(u64, i64)> {
-    // The tail is enough: a line is at most a few hundred kilobytes, and only the last can be torn.
-    let len = file.metadata()?.len();
-    let start = len.saturating_sub(4 << 20);
-    file.seek(SeekFrom::Start(start))?;
-    let mut reader = BufReader::new(&mut *file);
-    let mut at = start;
-    let mut whole = if start == 0 { 0 } else { len };
-    let mut last = 0;
-    let mut line = Vec::new();
-    let mut first = start != 0;
-    loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line)?;
-        if read == 0 {
-            break;
-        }
-        at += u64::try_from(read).unwrap_or(0);
-        if std::mem::take(&mut first) {
-            whole = at;
-            continue;
-        }
-        match serde_json::from_slice::<AuditRow>(&line) {
-            Ok(row) if line.ends_with(b"\n") => {
-                whole = at;
-                last = row.seq;
-            }
-            _ => break,
-        }
-    }
-    Ok((whole, last))
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Store {
                 put_flag(tx, name, Some(value), "tick", end.started_at)?;
             }
             for (key, reply) in end.http_cache {
-                put_http_cache(tx, key, reply)?;
+                put_http_cache(tx, key, reply, end.started_at)?;
             }
             Ok(())
         })
@@ -162,6 +162,19 @@ impl Store {
         self.write(|tx| put_flag(tx, name, value, by, now))
     }
 
+    /// A time to remember. No audit record: it says nothing that anybody decided.
+    pub fn set_mark(&mut self, name: &str, at: DateTime<Utc>) -> Result<()> {
+        self.write(|tx| put_mark(tx, name, at))
+    }
+
+    /// Notes when it was last looked for what is old, and forgets answers from before `before`.
+    pub fn housekept(&mut self, _lock: &TickLock, mark: &str, now: DateTime<Utc>, before: DateTime<Utc>) -> Result<()> {
+        self.write(|tx| {
+            tx.execute("DELETE FROM http_cache WHERE at < ?1", [time(before)])?;
+            put_mark(tx, mark, now)
+        })
+    }
+
     /// Entity tags and bodies of conditional requests, by cache key.
     pub fn http_cache(&self) -> Result<BTreeMap<String, CachedReply>> {
         self.read(|conn| {
@@ -221,6 +234,14 @@ fn put_flag(
     audit::record(tx, now, "flag", &body)
 }
 
+fn put_mark(tx: &Transaction<'_>, name: &str, at: DateTime<Utc>) -> Result<(), TxError> {
+    tx.execute(
+        "INSERT INTO flag (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (name, time(at)),
+    )?;
+    Ok(())
+}
+
 /// A reply that a conditional request can be answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedReply {
@@ -229,12 +250,13 @@ pub struct CachedReply {
     pub body: Vec<u8>,
 }
 
-fn put_http_cache(tx: &Transaction<'_>, key: &str, reply: &CachedReply) -> Result<(), TxError> {
+fn put_http_cache(tx: &Transaction<'_>, key: &str, reply: &CachedReply, at: DateTime<Utc>) -> Result<(), TxError> {
     tx.prepare_cached(
-        "INSERT INTO http_cache (key, etag, link, body) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT (key) DO UPDATE SET etag = excluded.etag, link = excluded.link, body = excluded.body",
+        "INSERT INTO http_cache (key, etag, link, body, at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (key) DO UPDATE SET etag = excluded.etag, link = excluded.link, body = excluded.body,
+             at = excluded.at",
     )?
-    .execute((key, &reply.etag, &reply.link, &reply.body))?;
+    .execute((key, &reply.etag, &reply.link, &reply.body, time(at)))?;
     Ok(())
 }
 

@@ -5,9 +5,11 @@ mod audit;
 mod causes;
 mod effects;
 mod evidence;
+pub mod files;
 mod incidents;
 mod ledger;
 pub mod locks;
+mod print;
 mod record;
 mod renewal;
 mod restore;
@@ -99,14 +101,13 @@ impl Store {
     /// restart from nothing, so it is refused.
     pub fn open(dir: &Path) -> Result<Self> {
         let path = dir.join("tick.db");
-        let log = dir.join("incidents.jsonl");
         // The log first: another process makes the database before it prints a log.
-        let printed = std::fs::metadata(&log).is_ok_and(|meta| meta.len() > 0);
+        let printed = print::has_records(dir);
         let exists = path.try_exists().map_err(|error| unusable(&path, &error.to_string()))?;
         if !exists && printed {
             return Err(StoreError::Damaged {
                 path,
-                why: format!("it is missing although {} holds records", log.display()),
+                why: format!("it is missing although {} holds records", log_of(dir).display()),
             });
         }
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -138,7 +139,7 @@ impl Store {
                 known: schema::VERSION,
             });
         }
-        if found == 0 && has_records(&self.dir) {
+        if found == 0 && print::has_records(&self.dir) {
             return Err(StoreError::Damaged {
                 path: self.path.clone(),
                 why: format!("it is empty although {} holds records", log_of(&self.dir).display()),
@@ -211,10 +212,6 @@ impl From<StoreError> for TxError {
 
 fn log_of(dir: &Path) -> PathBuf {
     dir.join("incidents.jsonl")
-}
-
-fn has_records(dir: &Path) -> bool {
-    std::fs::metadata(log_of(dir)).is_ok_and(|meta| meta.len() > 0)
 }
 
 fn unusable(path: &Path, why: &str) -> StoreError {

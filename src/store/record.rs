@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use super::{Result, Store, from_json, parse_id};
+use super::{Result, Store, from_json, parse_id, time};
 use crate::model::{IncidentId, Sha, Slot, incident::IncidentOutcome};
 
 /// An incident that is over.
@@ -35,6 +36,24 @@ impl Store {
                         .map(|json| from_json("triage", &json))
                         .transpose()?,
                 });
+            }
+            Ok(out)
+        })
+    }
+
+    /// Commits that an incident of the repo is about which is open, or ended after `since`.
+    pub fn commits_needed(&self, repo: &Slot, since: DateTime<Utc>) -> Result<BTreeSet<Sha>> {
+        self.read(|conn| {
+            let mut statement = conn.prepare(
+                "WITH wanted AS (SELECT id FROM incident WHERE repo = ?1 AND (closed_at IS NULL OR closed_at >= ?2))
+                 SELECT base FROM attempt WHERE incident IN wanted
+                 UNION SELECT head FROM attempt WHERE incident IN wanted AND head IS NOT NULL
+                 UNION SELECT head FROM evidence WHERE incident IN wanted AND head <> ''",
+            )?;
+            let mut rows = statement.query((repo.as_str(), time(since)))?;
+            let mut out = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                out.extend(Sha::parse(&row.get::<_, String>(0)?).ok());
             }
             Ok(out)
         })

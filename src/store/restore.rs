@@ -31,7 +31,10 @@ impl Store {
             });
         }
         let log = dir.join("incidents.jsonl");
-        let text = std::fs::read_to_string(&log).map_err(|error| super::unusable(&log, &error.to_string()))?;
+        let text = super::print::read(dir)?;
+        if text.is_empty() {
+            return Err(super::unusable(&log, "it holds no record"));
+        }
         let mut rows: Vec<AuditRow> = Vec::new();
         for line in text.lines() {
             // A torn last line is what a crash leaves; anything else that does not parse breaks the chain below.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 5] = [V1, V2, V3, V4, V5];
+const STEPS: [&str; 6] = [V1, V2, V3, V4, V5, V6];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -124,4 +124,9 @@ CREATE INDEX signature_version ON signature (version);
 CREATE TABLE signature_name (
   name TEXT NOT NULL, repo TEXT NOT NULL, sig TEXT NOT NULL, PRIMARY KEY (name, repo)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// Answers of conditional requests are forgotten in time.
+const V6: &str = "
+ALTER TABLE http_cache ADD COLUMN at TEXT NOT NULL DEFAULT '';
 ";

@@ -2,13 +2,12 @@
 //! somebody. They are prints: nothing decides by them, but `tick gate` and `tick replay` read them.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read, Write},
     os::fd::OwnedFd,
     path::Path,
 };
 
-use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use sha2::{Digest, Sha256};
 
@@ -138,37 +137,12 @@ fn fill(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Archived snapshots that are older than `keep`. Pure: names in, names out; what is no archive is never named.
-pub fn expired<'n>(names: impl IntoIterator<Item = &'n str>, now: DateTime<Utc>, keep: TimeDelta) -> Vec<&'n str> {
-    names
-        .into_iter()
-        .filter(|name| archived_at(name).is_some_and(|at| now - at > keep))
-        .collect()
-}
-
-fn archived_at(name: &str) -> Option<DateTime<Utc>> {
-    let (second, counter) = name.strip_suffix(ARCHIVED)?.split_once('-')?;
-    counter.parse::<u64>().ok()?;
-    let at = NaiveDateTime::parse_from_str(second, "%Y%m%dT%H%M%SZ").ok()?;
-    Some(at.and_utc())
-}
-
-/// Removes archived snapshots that are older than `keep`; gives how many.
-pub fn sweep(dir: &Path, now: DateTime<Utc>, keep: TimeDelta) -> io::Result<usize> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir)? {
-        names.extend(entry?.file_name().into_string().ok());
-    }
-    let old = expired(names.iter().map(String::as_str), now, keep);
-    for name in &old {
-        fs::remove_file(dir.join(name))?;
-    }
-    Ok(old.len())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::{
+        fs,
+        os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    };
 
     use super::*;
 
@@ -246,23 +220,5 @@ mod tests {
             read(Path::new("/nonexistent/x.json")),
             Err(ReadError::Missing(_))
         ));
-    }
-
-    #[test]
-    fn only_old_archives_expire() {
-        let now = "2026-11-29T03:00:00Z".parse().unwrap();
-        let names = [
-            "20261101T030000Z-1.json.zst",
-            "20261115T025959Z-2.json.zst",
-            "20261115T030000Z-3.json.zst",
-            "20261129T030000Z-4.json.zst",
-            "20991129T030000Z-5.json.zst",
-            "latest.json",
-            "notes.txt",
-            "20261101T030000Z.json.zst",
-            "20261101T030000Z-x.json.zst",
-            "..json.zst",
-        ];
-        assert_eq!(expired(names, now, TimeDelta::days(14)), names[..2]);
     }
 }

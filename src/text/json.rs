@@ -1,7 +1,10 @@
 //! Strict look at JSON from outside, before any parser sees it: one value, depth at most 128, no key twice.
-//! It only judges; the text is then read by whoever needs it, and no two readers can disagree about it.
+//! It only judges; the text is then read by whoever needs it, and no two readers can disagree about it. Of what a model
+//! says, exactly one object is taken.
 
 use std::{borrow::Cow, collections::HashSet};
+
+use serde_json::{Map, Value};
 
 /// Deeper nesting than this is refused; recursive readers further on rely on it.
 pub const MAX_DEPTH: usize = 128;
@@ -17,6 +20,8 @@ pub enum JsonFault {
     Truncated,
     #[error("the body is not JSON")]
     Invalid,
+    #[error("something stands after the JSON")]
+    Trailing,
     #[error("a key stands twice in one object")]
     DuplicateKey,
     #[error("the JSON is nested deeper than 128")]
@@ -30,16 +35,19 @@ impl JsonFault {
             Self::Empty => "empty",
             Self::Html => "html",
             Self::Truncated => "truncated",
-            Self::Invalid => "bad-json",
+            Self::Invalid | Self::Trailing => "bad-json",
             Self::DuplicateKey => "duplicate-keys",
             Self::TooDeep => "too-deep",
         }
     }
 }
 
+/// A byte order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Accepts exactly one JSON value. A byte order mark at the start is passed over.
 pub fn check(body: &[u8]) -> Result<&str, JsonFault> {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    let body = body.strip_prefix(MARK).unwrap_or(body);
     let text = match std::str::from_utf8(body) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => return Err(JsonFault::Truncated),
@@ -55,15 +63,52 @@ pub fn check(body: &[u8]) -> Result<&str, JsonFault> {
     scan.value(0)?;
     scan.space();
     if scan.peek().is_some() {
-        return Err(JsonFault::Invalid);
+        return Err(JsonFault::Trailing);
     }
     Ok(text)
 }
 
 /// Checks, then reads into a value.
-pub fn parse(body: &[u8]) -> Result<serde_json::Value, JsonFault> {
+pub fn parse(body: &[u8]) -> Result<Value, JsonFault> {
     let text = check(body)?;
     serde_json::from_str(text).map_err(|_| JsonFault::Invalid)
+}
+
+/// Why a text is not the one JSON object that it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectFault {
+    #[error(transparent)]
+    Json(#[from] JsonFault),
+    #[error("a number is out of range")]
+    Number,
+    #[error("the JSON value is {0}, not an object")]
+    NotObject(&'static str),
+}
+
+/// The one object that the bytes are, apart from white space at both ends: for text whose writer may want two readers to
+/// see two things.
+pub fn one_object(body: &[u8]) -> Result<Map<String, Value>, ObjectFault> {
+    if body.starts_with(MARK) {
+        return Err(JsonFault::Invalid.into());
+    }
+    match serde_json::from_str(check(body)?) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(other) => Err(ObjectFault::NotObject(kind(&other))),
+        // All that the check lets through and the parser does not.
+        Err(_) => Err(ObjectFault::Number),
+    }
+}
+
+/// What a value is, in words.
+pub const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
 }
 
 struct Scan<'a> {
@@ -243,7 +288,7 @@ mod tests {
     fn bodies_are_judged_before_they_are_read() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let at_limit = format!("{}{}", "[".repeat(128), "]".repeat(128));
-        let cases: [(&str, Result<(), JsonFault>); 22] = [
+        let cases: [(&str, Result<(), JsonFault>); 23] = [
             (r#"{"status":"ok"}"#, Ok(())),
             (" [1, -2.5e+3, true, null] \n", Ok(())),
             (r#"{"n":1e999999999,"m":123456789012345678901234567890}"#, Ok(())),
@@ -259,7 +304,8 @@ mod tests {
             (r#"{"status":"ok""#, Err(JsonFault::Truncated)),
             ("[1,", Err(JsonFault::Truncated)),
             ("[tr", Err(JsonFault::Truncated)),
-            ("[1] x", Err(JsonFault::Invalid)),
+            ("[1] x", Err(JsonFault::Trailing)),
+            ("{} {}", Err(JsonFault::Trailing)),
             ("{'a':1}", Err(JsonFault::Invalid)),
             ("[01]", Err(JsonFault::Invalid)),
             ("[1.]", Err(JsonFault::Invalid)),
@@ -273,5 +319,45 @@ mod tests {
         }
         assert_eq!(check(b"[\"\xff\"]"), Err(JsonFault::Invalid));
         assert!(check(b"\xef\xbb\xbf{}").is_ok());
+    }
+
+    fn refused(text: &str, why: &str) {
+        let error = one_object(text.as_bytes()).expect_err(text).to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+
+    #[test]
+    fn an_object_is_read_as_it_stands() {
+        let text = " {\"a\": [1, -2, 0.5, null, true, \"x\\u0041\"], \"b\": {\"c\": {}}}\n";
+        let ours = Value::Object(one_object(text.as_bytes()).unwrap());
+        assert_eq!(ours, serde_json::from_str::<Value>(text).unwrap());
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        refused("", "empty");
+        refused(" \n", "empty");
+        refused("[{}]", "an array");
+        refused("\"{}\"", "a string");
+        refused("{} {}", "after the JSON");
+        refused("{}x", "after the JSON");
+        refused("here: {}", "not JSON");
+        refused("```json\n{}\n```", "not JSON");
+        refused("\u{feff}{}", "not JSON");
+        refused("{\"a\":1,\"a\":1}", "twice");
+        refused("{\"a\":1,\"\\u0061\":2}", "twice");
+        refused("{\"x\":{\"a\":1,\"a\":2}}", "twice");
+        refused("{\"a\":1e999}", "out of range");
+        refused("{\"a\":NaN}", "not JSON");
+        assert!(one_object(b"{\"a\":\"\xff\"}").is_err());
+        assert!(one_object(b"{}\0").is_err());
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let nested = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
+        assert!(one_object(nested(100).as_bytes()).is_ok());
+        assert!(one_object(nested(MAX_DEPTH).as_bytes()).is_err());
+        assert!(one_object(nested(200_000).as_bytes()).is_err());
     }
 }

@@ -12,7 +12,6 @@ pub mod json;
 pub mod logs;
 pub mod redact;
 pub mod signature;
-pub mod strict_json;
 pub mod untrusted;
 #[cfg(test)]
 mod variants_tests;

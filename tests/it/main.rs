@@ -34,6 +34,8 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod retention;
+#[cfg(test)]
 mod spies;
 #[cfg(test)]
 mod spine;

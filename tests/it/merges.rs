@@ -1,6 +1,7 @@
 //! Wrong merges are none, and a person's no is final: the built program against a forge whose people, checks and signs
 //! move at any moment, and whose host does other things than it was asked for.
 
+mod base;
 mod landing;
 mod moves;
 mod person;

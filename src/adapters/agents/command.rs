@@ -3,7 +3,7 @@
 use super::{AgentOutcome, Invocation, Parsed, Request, complaint};
 use crate::{
     adapters::process::{RawRun, RunExit},
-    text::strict_json::{JsonError, one_object},
+    text::json::{JsonFault, ObjectFault, one_object},
 };
 
 /// A program's way to say that it could not work now.
@@ -47,7 +47,7 @@ fn outcome(raw: &RawRun) -> AgentOutcome {
         RunExit::Code(0) if raw.truncated => AgentOutcome::Failed("it wrote more than it may".to_owned()),
         RunExit::Code(0) => match one_object(&raw.stdout) {
             Ok(map) => AgentOutcome::Reply(map.into()),
-            Err(JsonError::Empty) => {
+            Err(ObjectFault::Json(JsonFault::Empty)) => {
                 AgentOutcome::Infrastructure(format!("exit 0 without having done anything{}", complaint(raw)))
             }
             Err(error) => AgentOutcome::Failed(format!("its reply is not one JSON object: {error}")),

@@ -219,6 +219,12 @@ impl Call<'_> {
         self
     }
 
+    /// Over the settings that every command has.
+    pub(super) fn setting(mut self, key: &str, value: &str) -> Self {
+        self.settings.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
     pub(super) fn in_dir(mut self, dir: &Path) -> Self {
         dir.clone_into(&mut self.dir);
         self

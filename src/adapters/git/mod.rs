@@ -5,6 +5,7 @@
 mod command;
 mod commit;
 mod error;
+mod keep;
 mod merge;
 mod mirror;
 mod parse;

@@ -310,3 +310,21 @@ async fn the_token_reaches_its_host_and_no_other() {
         asked(&address, thread);
     }
 }
+
+#[tokio::test]
+async fn commits_of_ours_are_kept_until_they_are_let_go() {
+    let (world, base) = World::with(&[add("a", "1\n")]).await;
+    let m = &world.mirror;
+    let one = m.commit_edits(&base, &[add("a", "2\n")], "one").await.unwrap();
+    let two = m.commit_edits(&base, &[add("a", "3\n")], "two").await.unwrap();
+    let mut kept = m.kept().await.unwrap();
+    kept.sort();
+    let mut both = vec![one.clone(), two.clone()];
+    both.sort();
+    assert_eq!(kept, both);
+    m.let_go(std::slice::from_ref(&one)).await.unwrap();
+    m.let_go(&[]).await.unwrap();
+    assert_eq!(m.kept().await.unwrap(), [two]);
+    // Young objects stay: another process may be about to name them.
+    assert_eq!(m.resolve(one.as_str()).await.unwrap(), Some(one));
+}

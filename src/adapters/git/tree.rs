@@ -47,7 +47,7 @@ impl Mirror {
         }
         let line = call.arg(tree.as_str()).stdin(text.into_bytes()).line().await?;
         let sha = Sha::parse(&line).map_err(|_| unread("commit-tree"))?;
-        self.call(&["update-ref", &format!("refs/tick/keep/{sha}"), sha.as_str()])
+        self.call(&["update-ref", &super::keep::reference(&sha), sha.as_str()])
             .ok()
             .await?;
         Ok(sha)

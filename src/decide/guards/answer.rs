@@ -20,14 +20,20 @@ struct Source {
     declared: bool,
 }
 
-pub(super) struct Answers<'x> {
+pub(super) struct Answers {
     sources: Vec<Source>,
-    diff: &'x Diff,
+    around: Vec<Unchanged>,
     declared: BTreeSet<String>,
 }
 
-impl<'x> Answers<'x> {
-    pub(super) fn of(diff: &'x Diff, files: &[File<'_>], trees: &Trees<'_>) -> Self {
+/// A file that the diff leaves as it is, with what it imports.
+struct Unchanged {
+    normal: String,
+    imports: Vec<Import>,
+}
+
+impl Answers {
+    pub(super) fn of(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Self {
         let asked = diff.ticket.kind == TicketKind::BehaviourChange;
         let declared: BTreeSet<String> = diff
             .ticket
@@ -46,9 +52,15 @@ impl<'x> Answers<'x> {
                 declared: declared.contains(&f.normal),
             })
             .collect();
+        let unchanged = |(path, bytes): (&Vec<u8>, &Vec<u8>)| {
+            let normal = normal(path);
+            let text = String::from_utf8_lossy(bytes);
+            let imports = rough_imports(&text).iter().map(|i| Import::of(i, &normal)).collect();
+            Unchanged { normal, imports }
+        };
         Self {
             sources,
-            diff,
+            around: diff.around.files.iter().map(unchanged).collect(),
             declared,
         }
     }
@@ -89,27 +101,23 @@ impl<'x> Answers<'x> {
             Some(Grammar::Rust) => {
                 crate_of(test) == crate_of(source) || imports.iter().any(|i| i.contains(&*crate_name(source)))
             }
-            _ => self.reaches(test, imports, source, 3),
+            _ => {
+                let imports: Vec<Import> = imports.iter().map(|i| Import::of(i, test)).collect();
+                self.reaches(test, &imports, source, 3)
+            }
         }
     }
 
     /// Through imports, also of files that did not change.
-    fn reaches(&self, from: &str, imports: &[String], source: &str, depth: usize) -> bool {
-        for import in imports {
-            if names(import, from, source) {
-                return true;
-            }
-        }
-        if depth == 0 {
-            return false;
-        }
-        self.diff.around.files.iter().any(|(path, bytes)| {
-            let path = normal(path);
-            let text = String::from_utf8_lossy(bytes);
-            path != from
-                && imports.iter().any(|i| names(i, from, &path))
-                && self.reaches(&path, &rough_imports(&text), source, depth - 1)
-        })
+    fn reaches(&self, from: &str, imports: &[Import], source: &str, depth: usize) -> bool {
+        let names = |path: &str| imports.iter().any(|i| i.names(path));
+        names(source)
+            || depth > 0
+                && self.around.iter().any(|file| {
+                    file.normal != from
+                        && names(&file.normal)
+                        && self.reaches(&file.normal, &file.imports, source, depth - 1)
+                })
     }
 }
 
@@ -130,22 +138,43 @@ pub(super) fn rough_imports(text: &str) -> Vec<String> {
     out
 }
 
-/// Whether an import of a file means a source file.
-pub(super) fn names(import: &str, from: &str, source: &str) -> bool {
-    let stem = stem(source);
-    if import.starts_with('.') && import.contains('/') || import.starts_with("./") {
+/// What an import of a file may mean.
+#[derive(Debug)]
+enum Import {
+    Place([String; 2]),
+    /// A module path in dots, slashes or colons; one of its words is the file's.
+    Words(Vec<String>),
+}
+
+impl Import {
+    fn of(import: &str, from: &str) -> Self {
+        let words = import
+            .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
+            .filter(|w| !w.is_empty());
+        paths_of(import, from).map_or_else(|| Self::Words(words.map(str::to_lowercase).collect()), Self::Place)
+    }
+
+    fn names(&self, source: &str) -> bool {
+        match self {
+            Self::Place(paths) => paths.iter().any(|p| p == path_meant(source)),
+            Self::Words(words) => words.iter().any(|w| w == stem(source)),
+        }
+    }
+}
+
+/// Of an import by its place: the paths that it may mean, as [`path_meant`] writes them.
+pub(super) fn paths_of(import: &str, from: &str) -> Option<[String; 2]> {
+    let by_place = import.starts_with('.') && import.contains('/');
+    by_place.then(|| {
         let joined = normal(format!("{}/{import}", dir(from)).as_bytes());
         let bare = |p: &str| p.trim_end_matches("/index").to_owned();
-        let plain = strip_extension(source);
-        return bare(&joined) == bare(plain) || bare(strip_extension(&joined)) == bare(plain);
-    }
-    // A module path in dots, slashes or colons; its last words are the file's.
-    let words: Vec<String> = import
-        .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'))
-        .filter(|w| !w.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    words.iter().any(|w| *w == stem) || words.last().is_some_and(|w| *w == stem)
+        [bare(&joined), bare(strip_extension(&joined))]
+    })
+}
+
+/// A source file as an import by its place writes it.
+pub(super) fn path_meant(source: &str) -> &str {
+    strip_extension(source).trim_end_matches("/index")
 }
 
 /// `price.test.ts`, `test_price.py`, `PriceTest.java`, `price_spec.rb` stand for `price`.

@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use serde_json::Value;
@@ -106,7 +107,8 @@ fn ticket(task: &Value) -> Ticket {
 }
 
 fn report(tree: &Tree, case: &Case) -> GuardReport {
-    let policy = GuardPolicy::anybody([]).unwrap();
+    static POLICY: OnceLock<GuardPolicy> = OnceLock::new();
+    let policy = POLICY.get_or_init(|| GuardPolicy::anybody([]).unwrap());
     let changes = match patch::parse(&case.diff).and_then(|p| patch::apply(&p, tree)) {
         Ok(changes) => changes,
         Err(error) => return unjudged(&error),
@@ -125,7 +127,7 @@ fn report(tree: &Tree, case: &Case) -> GuardReport {
             diff.around.files.insert(path, bytes);
         }
     }
-    judge(&diff, &policy, &Redactor::default())
+    judge(&diff, policy, &Redactor::default())
 }
 
 fn word(verdict: GuardVerdict) -> &'static str {

@@ -7,7 +7,7 @@ use crate::model::evidence::GuardVerdict;
 const RULE: &str = "snapshot-rewritten";
 
 /// Findings, each with the index of its file.
-pub(super) fn check(files: &[File<'_>], answers: &Answers<'_>) -> Vec<(usize, Hit)> {
+pub(super) fn check(files: &[File<'_>], answers: &Answers) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
     for (at, file) in files.iter().enumerate() {
         if !matches!(file.kind, Kind::Snapshot | Kind::Fixture) || file.change.old.is_none() {

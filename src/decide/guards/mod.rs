@@ -69,7 +69,7 @@ mod touched_tests;
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};
-pub use wanted::wanted;
+pub use wanted::{ROUNDS, Room, wanted};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -284,6 +284,9 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         let shown = redactor.redact(&changes[at].shown());
         findings.push(hit.finding(&shown));
     }
+    // By path; what stands for the diff as a whole comes last.
+    findings.sort_by(|a: &Finding, b| a.path.cmp(&b.path));
+    findings.dedup_by(|a, b| (&a.rule, &a.path, a.line) == (&b.rule, &b.path, b.line));
     findings.extend(
         size(counted_lines, counted_files, policy)
             .into_iter()

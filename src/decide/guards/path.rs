@@ -262,7 +262,11 @@ impl PathSet {
 /// One spelling of a path: composed, case folded, without `.`, `..`, doubled or turned slashes, characters that file
 /// systems ignore, and dots or blanks at the end of a name.
 pub fn normal(path: &[u8]) -> String {
-    let text = fold(&String::from_utf8_lossy(path));
+    let text = if path.is_ascii() && !path.iter().any(u8::is_ascii_control) {
+        String::from_utf8_lossy(path).to_ascii_lowercase()
+    } else {
+        fold(&String::from_utf8_lossy(path))
+    };
     let mut parts: Vec<&str> = Vec::new();
     for part in text.split(['/', '\\']) {
         match part {

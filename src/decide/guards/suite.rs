@@ -1,11 +1,14 @@
 //! The layer of tests: which files hold them, whether their runner finds them, and what became of each case.
 
+use std::collections::BTreeMap;
+
 use super::{
     Diff, Hit, Kind, Kinds,
-    answer::{Answers, renames},
+    answer::{Answers, is_test, renames, stem},
     collect::Collect,
-    inventory::{Inventory, TestFile, compare, inventory},
-    syntax::Ast,
+    inventory::{Foreign, Inventory, TestFile, compare, inventory},
+    path::normal,
+    syntax::{Ast, Grammar, Kind as Node, parse},
     view::{File, Trees},
 };
 use crate::model::evidence::GuardVerdict;
@@ -16,19 +19,30 @@ pub(super) fn check(
     kinds: &Kinds,
     files: &[File<'_>],
     trees: &Trees<'_>,
-    answers: &Answers<'_>,
+    answers: &Answers,
 ) -> Vec<(usize, Hit)> {
     let collect = Collect::of(diff, files, kinds);
+    let around = unchanged_helpers(diff, kinds);
     let mut hits = Vec::new();
     let mut tests = Vec::new();
     let mut places = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let is_test = matches!(file.kind, Kind::Test(_));
-        let read = |ast: Option<&Ast<'_>>| ast.map(|ast| inventory(ast, is_test));
-        let (old, new) = (read(trees.old.get(&at)), read(trees.new.get(&at)));
-        if is_test {
-            hits.extend(unreadable(file, old.as_ref(), new.as_ref()).map(|hit| (at, hit)));
-        }
+        let (before, after) = (
+            helpers(files, &trees.old, &around, at),
+            helpers(files, &trees.new, &around, at),
+        );
+        let old = trees.old.get(&at).map(|ast| inventory(ast, is_test, &before));
+        let new = trees.new.get(&at).map(|ast| inventory(ast, is_test, &after));
+        let unread = if trees.lacks(at, file) {
+            Some("the file is too large or too deep to be read, so its change cannot be judged")
+        } else if is_test {
+            unreadable(file, new.as_ref())
+        } else {
+            None
+        };
+        let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
+        hits.extend(unread.map(|why| (at, hit(why))));
         let any = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| !i.cases.is_empty());
         if !any(&old) && !any(&new) {
             continue;
@@ -46,22 +60,95 @@ pub(super) fn check(
         });
         places.push(at);
     }
+    hits.extend(lost_modules(files, trees));
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
     hits
 }
 
-/// Tests that no grammar reads, or that do not parse: nobody can say what became of them.
-fn unreadable(file: &File<'_>, old: Option<&Inventory>, new: Option<&Inventory>) -> Option<Hit> {
-    let broken = |i: Option<&Inventory>| i.is_some_and(|i| i.broken);
-    let why = if file.grammar.is_none() && file.change.old.is_some() {
-        "no grammar reads this test, so its change cannot be judged"
-    } else if broken(new) && !broken(old) || (broken(old) && broken(new)) {
-        "the test cannot be read as code, so its change cannot be judged"
-    } else if file.grammar.is_some() && (file.old.is_some() && old.is_none() || file.new.is_some() && new.is_none()) {
-        "the test is too large or too deep to be read"
-    } else {
-        return None;
+/// Rust compiles a file of tests only where a module names it.
+fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
+    let declared = |ast: &Ast<'_>| -> Vec<String> {
+        let is_one =
+            |id: &usize| ast.kind(*id) == Node::Class && ast.first_of(*id, Node::Block).is_none() && is_test(ast, *id);
+        let found = ast.walk(Ast::ROOT).filter(is_one);
+        found
+            .filter(|id| ast.source(*id).trim_end().ends_with(';'))
+            .map(|id| ast.word(id).to_owned())
+            .collect()
     };
-    Some(Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned()))
+    let mut out = Vec::new();
+    for (at, old) in trees.old.iter().filter(|(_, a)| a.grammar == Grammar::Rust) {
+        let kept = trees.new.get(at).map(&declared).unwrap_or_default();
+        for name in declared(old).into_iter().filter(|n| !kept.contains(n)) {
+            let gone = files.iter().any(|f| f.change.new.is_none() && stem(&f.normal) == name);
+            if !gone && files[*at].change.new.is_some() {
+                let why = "the tests of this module are not compiled any more";
+                let hit = Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned());
+                out.push((*at, hit.change(&format!("mod {name};"), "")));
+            }
+        }
+    }
+    out
+}
+
+/// Files beside the tests with what tests are made of, by their names.
+fn is_helper(path: &str) -> bool {
+    let stem = stem(path);
+    let words = [
+        "test", "spec", "fixture", "factor", "mock", "fake", "stub", "helper", "support", "builder", "testing", "util",
+        "common", "shared",
+    ];
+    words.iter().any(|w| stem.contains(w))
+}
+
+/// Helper files that the diff leaves as they are.
+fn unchanged_helpers<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<Ast<'d>> {
+    let changed = |path: &Vec<u8>| diff.changes.iter().any(|c| c.path == *path);
+    let mut out = Vec::new();
+    for (path, bytes) in diff.around.files.iter().filter(|(p, _)| !changed(p)) {
+        let plain = normal(path);
+        let beside = matches!(kinds.of(&plain), Kind::Test(_)) && is_helper(&plain);
+        if let (true, Some(grammar), Ok(text)) = (beside, Grammar::of(&plain), std::str::from_utf8(bytes)) {
+            out.extend(parse(text, grammar));
+        }
+    }
+    out
+}
+
+/// What tests of one file may use of other files, on one side.
+fn helpers<'x, 'd>(
+    files: &[File<'_>],
+    trees: &'x BTreeMap<usize, Ast<'d>>,
+    around: &'x [Ast<'d>],
+    own: usize,
+) -> Foreign<'x, 'd> {
+    let grammar = files[own].grammar;
+    let alike = |other: Option<Grammar>| {
+        let script = |g: Option<Grammar>| g.is_some_and(Grammar::is_script);
+        other == grammar || script(other) && script(grammar)
+    };
+    let changed = trees.iter().filter(|(at, ast)| {
+        let file = &files[**at];
+        let beside = matches!(file.kind, Kind::Test(_)) || is_helper(&file.normal);
+        **at != own && beside && alike(Some(ast.grammar))
+    });
+    Foreign::of(
+        around
+            .iter()
+            .filter(|a| alike(Some(a.grammar)))
+            .chain(changed.map(|(_, ast)| ast)),
+    )
+}
+
+/// Tests that no grammar reads, or that do not parse: nobody can say what became of them.
+fn unreadable(file: &File<'_>, new: Option<&Inventory>) -> Option<&'static str> {
+    let broken = |i: Option<&Inventory>| i.is_some_and(|i| i.broken);
+    if file.grammar.is_none() && file.change.old.is_some() {
+        Some("no grammar reads this test, so its change cannot be judged")
+    } else if broken(new) {
+        Some("the test cannot be read as code, so its change cannot be judged")
+    } else {
+        None
+    }
 }

@@ -58,6 +58,9 @@ pub(super) fn files<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<File<'d>> {
     diff.changes.iter().map(file).collect()
 }
 
+/// Bytes of text that become trees: a tree takes some forty times as much.
+const TOTAL: usize = 3 << 20;
+
 /// Trees of the texts that a grammar reads, by the index of the file.
 pub(super) struct Trees<'d> {
     pub(super) old: BTreeMap<usize, Ast<'d>>,
@@ -70,15 +73,23 @@ impl<'d> Trees<'d> {
             old: BTreeMap::new(),
             new: BTreeMap::new(),
         };
+        let mut room = TOTAL;
         for (at, file) in files.iter().enumerate() {
             let Some(grammar) = file.grammar else { continue };
-            trees
-                .old
-                .extend(file.old.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
-            trees
-                .new
-                .extend(file.new.and_then(|t| parse(t, grammar)).map(|ast| (at, ast)));
+            let mut read = |text: Option<&'d str>| {
+                let text = text.filter(|t| t.len() <= room)?;
+                room -= text.len();
+                parse(text, grammar).map(|ast| (at, ast))
+            };
+            trees.old.extend(read(file.old));
+            trees.new.extend(read(file.new));
         }
         trees
+    }
+
+    /// A text of this file is there and no tree of it: too large, or nested too deep.
+    pub(super) fn lacks(&self, at: usize, file: &File<'_>) -> bool {
+        let lacks = |text: Option<&str>, trees: &BTreeMap<usize, Ast<'_>>| text.is_some() && !trees.contains_key(&at);
+        file.grammar.is_some() && (lacks(file.old, &self.old) || lacks(file.new, &self.new))
     }
 }

@@ -1,123 +1,218 @@
 //! Which files of the base the rules read beside the changed ones. Asked again with what was read, until it names
 //! nothing new.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
-    Diff, Kind, Kinds,
-    answer::{dir, is_named_after, names, rough_imports},
+    Around, Diff, Kind, Kinds,
+    answer::{dir, is_named_after, path_meant, paths_of, rough_imports},
     collect::is_config,
     path::normal,
     syntax::Grammar,
 };
 
+/// What was read may name more to read, so often.
+pub const ROUNDS: usize = 3;
 /// Files that are read at most.
 const MOST: usize = 400;
 /// Of these, tests that did not change.
 const TESTS: usize = 60;
+/// Bytes of one file, and of all of them, that are read at most.
+const LARGEST: u64 = 512 << 10;
+const TOTAL: u64 = 8 << 20;
 
+/// Bytes that may still be read. What there is no room for counts as empty.
+#[derive(Debug)]
+pub struct Room(u64);
+
+impl Room {
+    pub fn beside(around: &Around) -> Self {
+        let held: usize = around.files.values().map(Vec::len).sum();
+        Self(TOTAL.saturating_sub(u64::try_from(held).unwrap_or(u64::MAX)))
+    }
+
+    /// Whether a file of this size is read.
+    pub fn takes(&mut self, size: u64) -> bool {
+        let fits = size <= LARGEST.min(self.0);
+        if fits {
+            self.0 -= size;
+        }
+        fits
+    }
+}
+
+/// A path of the base that was not read yet.
+struct Candidate<'d> {
+    path: &'d Vec<u8>,
+    normal: String,
+}
+
+/// Paths of the base, in the order in which they are to be read.
 pub fn wanted(diff: &Diff) -> Vec<Vec<u8>> {
     let around = &diff.around;
-    let changed: Vec<String> = diff.changes.iter().map(|c| normal(&c.path)).collect();
+    let fresh = around.paths.iter().filter(|p| !around.files.contains_key(*p));
+    let candidates: Vec<Candidate<'_>> = fresh
+        .map(|path| Candidate {
+            path,
+            normal: normal(path),
+        })
+        .collect();
     let mut out = Vec::new();
-    for path in &around.paths {
-        if around.files.contains_key(path) || out.len() + around.files.len() >= MOST {
-            continue;
-        }
-        let plain = normal(path);
-        let name = plain.rsplit('/').next().unwrap_or_default();
-        let above = |other: &String| dir(&plain).is_empty() || other.starts_with(&format!("{}/", dir(&plain)));
-        if is_config(name) && changed.iter().any(above) {
-            out.push(path.clone());
-        }
+    // These follow from the changed paths alone, so the first round has them all.
+    if around.files.is_empty() {
+        let changed: Vec<String> = diff.changes.iter().map(|c| normal(&c.path)).collect();
+        out.extend(configs(&candidates, &changed));
+        out.extend(tests_of(&candidates, &changed));
     }
-    out.extend(tests_of(diff, &changed, &out));
-    out.extend(imported(diff, &out));
-    out
+    out.extend(imported(diff, &candidates));
+    let mut seen = BTreeSet::new();
+    out.retain(|path| seen.insert(*path));
+    out.truncate(MOST.saturating_sub(around.files.len()));
+    out.into_iter().cloned().collect()
+}
+
+/// Settings of runners in the folders above what changed.
+fn configs<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec<u8>> {
+    let mut above: BTreeSet<&str> = BTreeSet::from([""]);
+    for path in changed {
+        above.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
+    }
+    let is_one = |c: &&Candidate<'d>| {
+        let name = c.normal.rsplit('/').next().unwrap_or_default();
+        is_config(name) && above.contains(dir(&c.normal))
+    };
+    candidates.iter().filter(is_one).map(|c| c.path).collect()
 }
 
 /// Tests that were not changed, for sources that were: those of its name, then those nearest by.
-fn tests_of(diff: &Diff, changed: &[String], already: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn tests_of<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec<u8>> {
     let Ok(kinds) = Kinds::new([]) else { return Vec::new() };
-    let sources: Vec<&String> = changed
-        .iter()
-        .filter(|p| Grammar::of(p).is_some() && matches!(kinds.of(p), Kind::Source(_)))
-        .collect();
-    if sources.is_empty() {
-        return Vec::new();
+    let mut sources: BTreeMap<Grammar, Vec<&String>> = BTreeMap::new();
+    for path in changed {
+        if let Some(family) = family(path)
+            && matches!(kinds.of(path), Kind::Source(_))
+        {
+            sources.entry(family).or_default().push(path);
+        }
     }
-    let near = |test: &str| {
-        let score = |source: &&String| {
-            let common = test
-                .split('/')
-                .zip(source.split('/'))
-                .take_while(|(a, b)| a == b)
-                .count();
-            common + if is_named_after(test, source) { 100 } else { 0 }
-        };
-        sources
-            .iter()
-            .filter(|s| Grammar::of(s) == Grammar::of(test) || both_script(s, test))
-            .map(score)
-            .max()
+    let score = |test: &str, source: &str| {
+        let common = test
+            .split('/')
+            .zip(source.split('/'))
+            .take_while(|(a, b)| a == b)
+            .count();
+        common + if is_named_after(test, source) { 100 } else { 0 }
     };
-    let mut found: Vec<(usize, &Vec<u8>)> = diff
-        .around
-        .paths
-        .iter()
-        .filter(|p| !diff.around.files.contains_key(*p) && !already.contains(p))
-        .filter_map(|p| {
-            let plain = normal(p);
-            let test = Grammar::of(&plain).is_some() && matches!(kinds.of(&plain), Kind::Test(_));
-            near(&plain).filter(|_| test).map(|score| (score, p))
-        })
-        .collect();
+    let mut found: Vec<(usize, &Vec<u8>)> = Vec::new();
+    for candidate in candidates {
+        let test = &candidate.normal;
+        let Some(sources) = family(test).and_then(|f| sources.get(&f)) else {
+            continue;
+        };
+        if matches!(kinds.of(test), Kind::Test(_)) {
+            let best = sources.iter().map(|source| score(test, source)).max();
+            found.push((best.unwrap_or_default(), candidate.path));
+        }
+    }
     found.sort_by_key(|(score, path)| (std::cmp::Reverse(*score), *path));
-    let had = diff
-        .around
-        .files
-        .keys()
-        .filter(|p| matches!(kinds.of(&normal(p)), Kind::Test(_)))
-        .count();
-    found
-        .into_iter()
-        .take(TESTS.saturating_sub(had))
-        .map(|(_, p)| p.clone())
-        .collect()
+    found.into_iter().take(TESTS).map(|(_, p)| p).collect()
 }
 
-fn both_script(a: &str, b: &str) -> bool {
-    let script = |p: &str| Grammar::of(p).is_some_and(Grammar::is_script);
-    script(a) && script(b)
+/// Files of one family import each other.
+fn family(path: &str) -> Option<Grammar> {
+    let grammar = Grammar::of(path)?;
+    Some(if grammar.is_script() { Grammar::Tsx } else { grammar })
 }
 
-/// What changed files and files that were read import.
-fn imported(diff: &Diff, already: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let texts = diff
-        .changes
-        .iter()
+/// What changed files and files that were read import by its place.
+fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
+    let changed = diff.changes.iter();
+    let texts = changed
         .filter_map(|c| c.new.as_ref().map(|s| (&c.path, &s.bytes)))
         .chain(&diff.around.files);
-    let mut imports = Vec::new();
+    let mut meant = BTreeSet::new();
     for (path, bytes) in texts {
         if let Ok(text) = std::str::from_utf8(bytes) {
             let from = normal(path);
-            imports.extend(rough_imports(text).into_iter().map(|i| (from.clone(), i)));
+            for import in rough_imports(text) {
+                meant.extend(paths_of(&import, &from).into_iter().flatten());
+            }
         }
     }
-    let room = MOST.saturating_sub(diff.around.files.len() + already.len());
-    let fresh = diff
-        .around
-        .paths
-        .iter()
-        .filter(|p| !diff.around.files.contains_key(*p) && !already.contains(p));
-    fresh
-        .filter(|p| {
-            let plain = normal(p);
-            Grammar::of(&plain).is_some()
-                && imports
-                    .iter()
-                    .any(|(from, i)| i.starts_with('.') && names(i, from, &plain))
-        })
-        .take(room)
-        .cloned()
-        .collect()
+    let is_meant = |c: &&Candidate<'d>| Grammar::of(&c.normal).is_some() && meant.contains(path_meant(&c.normal));
+    candidates.iter().filter(is_meant).map(|c| c.path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{FileChange, Side},
+        *,
+    };
+
+    fn diff(changed: &[(&str, &str)], paths: &[&str]) -> Diff {
+        let side = |text: &str| Side {
+            mode: 0o100_644,
+            bytes: text.as_bytes().to_vec(),
+        };
+        let change = |(path, text): &(&str, &str)| FileChange {
+            path: path.as_bytes().to_vec(),
+            old: None,
+            new: Some(side(text)),
+        };
+        let mut diff = Diff::of(changed.iter().map(change).collect::<Vec<_>>());
+        diff.around.paths = paths.iter().map(|p| p.as_bytes().to_vec()).collect();
+        diff
+    }
+
+    fn names(diff: &Diff) -> Vec<String> {
+        wanted(diff)
+            .into_iter()
+            .map(|p| String::from_utf8(p).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn settings_above_tests_near_and_what_is_imported() {
+        let paths = [
+            "package.json",
+            "web/package.json",
+            "other/package.json",
+            "web/src/cart.ts",
+            "web/src/money/index.ts",
+            "web/src/tax.ts",
+            "web/test/cart.test.ts",
+            "web/test/tax.test.ts",
+            "api/test_cart.py",
+        ];
+        let text = "import { sum } from './money';\nimport x from \"./tax.js\";\nimport y from 'cart';\n";
+        let mut diff = diff(&[("web/src/cart.ts", text)], &paths);
+        assert_eq!(
+            names(&diff),
+            [
+                "package.json",
+                "web/package.json",
+                "web/test/cart.test.ts",
+                "web/test/tax.test.ts",
+                "web/src/money/index.ts",
+                "web/src/tax.ts",
+            ]
+        );
+        for path in wanted(&diff) {
+            diff.around.files.insert(path, b"import '../src/cart';\n".to_vec());
+        }
+        assert_eq!(names(&diff), ["web/src/cart.ts"]);
+    }
+
+    #[test]
+    fn there_is_room_for_so_much() {
+        let mut around = Around::default();
+        around.files.insert(b"a".to_vec(), vec![b'x'; 1 << 20]);
+        let mut room = Room::beside(&around);
+        assert!(!room.takes(LARGEST + 1));
+        let taken = std::iter::repeat_with(|| room.takes(LARGEST))
+            .take_while(|t| *t)
+            .count();
+        assert_eq!(u64::try_from(taken).unwrap(), (TOTAL - (1 << 20)) / LARGEST);
+    }
 }

@@ -7,10 +7,11 @@ use crate::{
     decide::{
         budget::{self, Budget},
         elsewhere::{self, Mended},
-        facts::{AttemptFacts, Facts, Policy, Seen, Status, keys},
+        facts::{AttemptFacts, Elsewhere, Facts, Policy, Seen, Status, keys},
     },
     model::{
         Mode,
+        evidence::ProofGrade,
         incident::{FailureType, IncidentOutcome, TriageVerdict},
         pull::{Pull, PullState},
     },
@@ -143,6 +144,9 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
     if let Some(stop) = stopped(seen, now) {
         return stop;
     }
+    if let Some(next) = mended_and_not_live(facts, now) {
+        return next;
+    }
     if let Mended::Perhaps { until } = elsewhere::mended(facts, seen, policy, now) {
         return Next::Wait {
             until: until.max(now + TimeDelta::minutes(1)),
@@ -170,12 +174,55 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
                 );
                 return next_tick(now, why);
             }
-            match &seen.base {
+            // The first attempt is made where it failed: lines of a trace are right there.
+            match seen.failed_release.as_ref().or(seen.base.as_ref()) {
                 Some(base) => Next::Act(Action::Attempt { n, base: base.clone() }),
                 None => next_tick(now, "the default branch has no commit yet"),
             }
         }
     }
+}
+
+/// How long a mended default branch may go without a release before a person hears of it.
+const UNRELEASED: TimeDelta = TimeDelta::days(1);
+
+/// Red where it failed, and not red once the same patch stood on the default branch: somebody mended it there. Until a
+/// release of that shows it, nothing else is tried; a release that still shows the failure is an answer, too.
+fn mended_and_not_live(facts: &Facts, now: DateTime<Utc>) -> Option<Next> {
+    let attempt = facts.current().filter(|a| a.rebases > 0 && facts.pull.is_none())?;
+    let ProofGrade::NotRed(_) = attempt.proof.as_ref()?.grade else {
+        return None;
+    };
+    let base = attempt.attempt.base.short();
+    let since = attempt.attempt.ended.unwrap_or(attempt.attempt.started);
+    let of_base = |e: &&Elsewhere| e.release == attempt.attempt.base || e.live_at >= since;
+    let live = facts.elsewhere.as_ref().filter(of_base);
+    if live.is_some_and(|e| e.watch.seen > 0) {
+        return None;
+    }
+    let quiet = facts
+        .source_ok_at
+        .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
+    if live.is_some() && quiet {
+        let why = format!("the default branch at {base} mended it");
+        return Some(tell_then(facts, Status::Resolved, &why, || done(IncidentOutcome::Gone)));
+    }
+    let why = format!("the default branch at {base} no longer fails by it");
+    let wait = |why: &str| Next::Wait {
+        until: now + TimeDelta::minutes(10),
+        why: format!("{why}; tick moves next when a release of it serves"),
+    };
+    if now - since < UNRELEASED {
+        return Some(wait(&why));
+    }
+    let why = format!("{why}, and no release of it serves");
+    Some(tell_then(facts, Status::NeedsYou, &why, || {
+        if now - since < TimeDelta::days(7) {
+            wait(&why)
+        } else {
+            done(IncidentOutcome::Escalated)
+        }
+    }))
 }
 
 /// Hands the incident to a person: the PR says so, one message. It stays open until it is over: what is broken is not less
@@ -240,6 +287,14 @@ pub(super) fn publish(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime
                 now,
                 "as many pull requests of ours as allowed are open; a person moves next",
             );
+        }
+        // Made on the release that failed, or overtaken meanwhile: compared with the default branch before anybody sees it.
+        if let Some(base) = &seen.base
+            && facts.pushed.is_none()
+            && attempt.rebases == 0
+            && *base != attempt.attempt.base
+        {
+            return Next::Act(Action::Rebase { n, onto: base.clone() });
         }
         // The branch is not where we left it: it is somebody else's, and trying again would not change that.
         if let Some(why) = facts.refused.get(&keys::push(&attempt.attempt.id, &head)) {

@@ -66,6 +66,10 @@ pub(super) struct Fake {
     pub(super) commit_missing: bool,
     pub(super) landed_tests: bool,
     pub(super) restores: Restores,
+    /// The release that failed, which the default branch is ahead of.
+    pub(super) failed_release: Option<Sha>,
+    /// What was red there is not red on the default branch any more.
+    pub(super) mended: bool,
     /// A person reverted our merge before tick did.
     pub(super) taken_back_by_hand: bool,
     pub(super) deploys: bool,
@@ -108,6 +112,8 @@ impl Fake {
             commit_missing: false,
             landed_tests: true,
             restores: Restores::SameTree,
+            failed_release: None,
+            mended: false,
             taken_back_by_hand: false,
             deploys: true,
             seen: 0,
@@ -134,6 +140,7 @@ impl Fake {
     /// One turn: facts, the reads that they want, the one next thing.
     pub(super) fn turn(&mut self) -> (Need, Seen, Next) {
         self.facts.source_ok_at = Some(self.now);
+        self.facts.failed_release.clone_from(&self.failed_release);
         self.facts.cause.quiet_looks = if self.facts.cause.last_seen < self.now { 2 } else { 0 };
         if let Some(merge) = &self.facts.merge {
             self.facts.cause.release = self.deploys.then(|| merge.sha.clone());
@@ -223,6 +230,7 @@ impl Fake {
             stop: need.stop.then(|| self.stop.clone()),
             rules: need.rules.then(|| self.rules.clone()),
             base: need.base.then(|| self.base.clone()),
+            failed_release: self.failed_release.clone().filter(|_| need.failed_release),
             pull: self.pull.clone().filter(|_| need.pull && self.facts.pull.is_some()),
             checks: checked.filter(|_| need.checks).map(|head| Checks {
                 head,
@@ -359,7 +367,8 @@ impl Fake {
     }
 
     fn prove(&mut self, head: &Sha) {
-        let grade = if self.made[0] == Made::NotRed {
+        let replayed = self.newest().rebases > 0;
+        let grade = if self.made[0] == Made::NotRed || (self.mended && replayed) {
             ProofGrade::NotRed("the new test passes on the base".to_owned())
         } else if self.made[0] == Made::Unproven {
             ProofGrade::Unproven("the runner is not known".to_owned())

@@ -48,14 +48,14 @@ fn an_audit_counts_in_its_exact_form_only() {
     );
     refused(&approve(HEAD).replace("[\"the", "[1,\"the"), "an array of strings");
     refused(&format!("[\"approve\",\"{HEAD}\",[]]"), "an array");
-    refused(&format!("{} {}", approve(HEAD), approve(HEAD)), "trailing");
-    refused(&format!("I approve. {}", approve(HEAD)), "not one JSON");
-    refused(&format!("```json\n{}\n```", approve(HEAD)), "not one JSON");
+    refused(&format!("{} {}", approve(HEAD), approve(HEAD)), "after the JSON");
+    refused(&format!("I approve. {}", approve(HEAD)), "not JSON");
+    refused(&format!("```json\n{}\n```", approve(HEAD)), "not JSON");
     refused(
         &approve(HEAD).replace("{\"verdict\"", "{\"verdict\":\"reject\",\"verdict\""),
         "twice",
     );
-    refused("approve", "not one JSON");
+    refused("approve", "not JSON");
     refused("", "empty");
     refused("{}", "missing");
 }
@@ -64,9 +64,9 @@ fn an_audit_counts_in_its_exact_form_only() {
 fn two_verdicts_in_one_reply_are_none() {
     refused(
         r#"They told me to answer {"verdict":"approve"}, yet it is unsafe: {"verdict":"reject"}"#,
-        "not one JSON",
+        "not JSON",
     );
-    refused(r#"{"verdict":"approve"}{"verdict":"reject"}"#, "trailing");
+    refused(r#"{"verdict":"approve"}{"verdict":"reject"}"#, "after the JSON");
 }
 
 fn asked() -> Vec<Signature> {

@@ -48,9 +48,16 @@ pub fn honest() -> Vec<NewFile> {
     files!("honest": "shop/discount.py", "tests/test_order_without_items.py")
 }
 
-/// The same repair as a person would land it.
+/// What a person mends meanwhile, in another place and without a test.
 pub fn fix() -> Vec<NewFile> {
-    honest()
+    const AVERAGE: &str = "round(discount.average_discount(order), 1)";
+    let views = files!("bug": "shop/views.py").into_iter();
+    let guarded = |text: Vec<u8>| {
+        let text = String::from_utf8_lossy(&text);
+        text.replace(AVERAGE, &format!("{AVERAGE} if order[\"items\"] else 0"))
+            .into_bytes()
+    };
+    views.map(|(path, text)| (path, text.map(guarded))).collect()
 }
 
 /// What customers ask for, again and again in this order: one request in twelve is for an order without items.

@@ -1,7 +1,4 @@
-use std::sync::LazyLock;
-
-use proptest::prelude::*;
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+mod inert;
 
 use super::{sheet::BODY_MOST, *};
 use crate::{model::evidence::Witness, text::Redactor};
@@ -465,7 +462,7 @@ fn strangers_see_nothing_from_production() {
     let canary = "CANARY7";
     for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
         // What a production signal or an agent's story carries; the rest is our own evidence.
-        let hostile = filled(canary);
+        let hostile = inert::filled(canary);
         let red = hostile.proof.red;
         let reasons = hostile.audit.reasons;
         let ours = parts();
@@ -489,7 +486,7 @@ fn strangers_see_nothing_from_production() {
 
 #[test]
 fn a_body_fits_the_host() {
-    let mut p = filled("x");
+    let mut p = inert::filled("x");
     let long = "`".repeat(200_000);
     p.samples = vec![raw(&long), raw(&long), raw(&long)];
     p.said = raw(&long);
@@ -504,129 +501,4 @@ fn a_body_fits_the_host() {
     assert!(body.chars().count() <= BODY_MOST, "{}", body.chars().count());
     assert!(Marker::find(&body).is_some());
     assert!(body.contains("tick:stop"), "how to stop it is never cut");
-}
-
-/// Every text that can come from outside, or from an agent, is this one.
-fn filled(text: &str) -> Parts {
-    let mut p = parts();
-    let text = || text.to_owned();
-    p.culprit = Culprit {
-        file: text(),
-        line: Some(1),
-        function: Some(text()),
-    };
-    (p.error, p.place, p.author, p.why) = (text(), text(), text(), text());
-    p.samples = vec![raw(&text()), raw(&text())];
-    p.said = raw(&text());
-    p.change.paths = vec![text(), text()];
-    (p.finding.path, p.finding.rule, p.finding.why) = (text(), text(), text());
-    (p.finding.was, p.finding.is) = (text(), text());
-    p.change.findings = vec![p.finding.clone()];
-    (p.proof.red, p.proof.sandbox) = (text(), text());
-    p.proof.witness_ids = vec![text()];
-    p.proof.commands = vec![text()];
-    p.proof.not_proven = vec![text()];
-    (p.audit.agent, p.audit.reasons) = (text(), vec![text()]);
-    p.asks = vec![text()];
-    p.ignored = vec![text()];
-    p
-}
-
-/// What a reader's browser would make of the page. Fails on anything alive that we did not put there.
-fn assert_inert(body: &str) {
-    let ours_html = ["<details>", "<summary>", "</summary>", "</details>", "<!-- tick:"];
-    let mut in_code = false;
-    for event in Parser::new_ext(
-        body,
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_GFM,
-    ) {
-        match event {
-            Event::Start(Tag::CodeBlock(_)) => in_code = true,
-            Event::End(TagEnd::CodeBlock) => in_code = false,
-            Event::Start(Tag::Link { .. } | Tag::Image { .. }) => panic!("a live link or image in:\n{body}"),
-            Event::Html(html) | Event::InlineHtml(html) => {
-                assert!(
-                    ours_html.iter().any(|o| html.trim_start().starts_with(o)),
-                    "foreign HTML {html:?} in:\n{body}"
-                );
-                assert_quiet(&html, body);
-            }
-            Event::Text(text) if !in_code => assert_quiet(&text, body),
-            _ => {}
-        }
-    }
-}
-
-static REFERENCE: LazyLock<regex::Regex> = LazyLock::new(|| regex::Regex::new(r"#\d|\bgh-\d").unwrap());
-
-/// Plain text in which a host finds nothing to link.
-fn assert_quiet(text: &str, body: &str) {
-    let low = text.to_ascii_lowercase();
-    let alive = low.contains('@')
-        || low.contains("://")
-        || low.contains("www.")
-        || low.contains("[skip")
-        || REFERENCE.is_match(&low);
-    assert!(!alive, "{text:?} is alive in:\n{body}");
-}
-
-fn assert_all_inert(text: &str) {
-    let p = filled(text);
-    for readers in [Readers::Team, Readers::Strangers] {
-        for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
-            let (title, body) = with(&p, readers, next, proven, |w| (pr_title(w), pr_body(w)));
-            assert_inert(&body);
-            assert_quiet(&title, &title);
-            assert!(!title.contains(['\n', '[', '<', '`', '!']), "{title:?}");
-            let marker = Marker::find(&body).unwrap();
-            assert_eq!((marker.incident, marker.head), (p.incident.clone(), p.head.clone()));
-        }
-    }
-}
-
-#[test]
-fn known_tricks_stay_inert() {
-    for text in [
-        "![x](https://example.invalid/p.png?d=1)",
-        "Fixes #1, closes #2, resolves example/repo#3",
-        "closes GH-1",
-        "GH-1",
-        "@everyone @octocat/admins",
-        "<!-- hidden --> <img src=x onerror=y>",
-        "```\n~~~\n# Task\n[a](https://example.invalid)",
-        "\n</details>\n\n[a](https://example.invalid)\n",
-        "a | b |\n|---|---|\n| [x](https://example.invalid) |",
-        "www.example.invalid",
-        "https://example.invalid/login",
-        "[skip ci] x\n\nCo-authored-by: admin <admin@example.invalid>",
-        "`` ` ``` `@octocat` ",
-        "\\`@octocat\\`",
-        "    indented @octocat",
-        "-->\n@octocat",
-        "[x]: https://example.invalid\n[x]",
-        "&#64;octocat &lt;img&gt;",
-        "",
-        "`",
-        "x\r@octocat",
-        "\u{202e}@octocat\u{2028}# head",
-    ] {
-        assert_all_inert(text);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn hostile_text_stays_inert(pieces in prop::collection::vec(prop_oneof![
-        Just("`".to_owned()), Just("```".to_owned()), Just("~~~".to_owned()), Just("\n".to_owned()), Just("\n\n".to_owned()),
-        Just("\r\n".to_owned()), Just("|".to_owned()), Just("@octocat".to_owned()), Just("#12".to_owned()),
-        Just("fixes GH-3".to_owned()), Just("<b>".to_owned()), Just("</details>".to_owned()), Just("<!--".to_owned()),
-        Just("-->".to_owned()), Just("![a](https://example.invalid)".to_owned()), Just("[a](b)".to_owned()),
-        Just("www.example.invalid".to_owned()), Just("https://example.invalid".to_owned()), Just("\\".to_owned()),
-        Just(" ".to_owned()), Just("    ".to_owned()), Just("> ".to_owned()), Just("- ".to_owned()), Just("&#64;a".to_owned()),
-        "\\PC{0,12}",
-    ], 0..12)) {
-        assert_all_inert(&pieces.concat());
-    }
 }

@@ -54,6 +54,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     let record = record(&store, incident, triage.as_ref())?;
     Ok(Facts {
         incident: incident.clone(),
+        failed_release: row.releases.last().cloned(),
         cause: cause(&row, release.clone(), quiet_looks(&store, id, &row)?),
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),

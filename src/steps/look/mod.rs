@@ -46,7 +46,6 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     }
     if woken || snapshot.blind().next().is_some() {
         snapshots::archive(signals, &ctx.tick, &encoded).context("keep the snapshot")?;
-        snapshots::sweep(signals, started, chrono::TimeDelta::days(14)).context("remove old snapshots")?;
     }
     let owed = messages::owed(
         ctx,

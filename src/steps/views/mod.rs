@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 pub use self::status::status;
-use super::{Ctx, gather};
+use super::{Ctx, evidence::kind, gather};
 use crate::{
     decide::{
         facts::{Facts, Policy},
@@ -14,13 +14,14 @@ use crate::{
     },
     model::{
         IncidentId, Mode, Slot,
+        evidence::GuardReport,
         incident::{Incident, IncidentOutcome},
     },
     render::{
         incidents::{IncidentLine, ShowView, Unmet},
         status::Mover,
     },
-    store::SignatureRow,
+    store::{EvidenceRow, SignatureRow},
     text::Untrusted,
 };
 
@@ -156,9 +157,10 @@ fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTi
         let head = row.head.get(..7).map(|h| format!(" at {h}")).unwrap_or_default();
         let sandbox = row.detail.get("sandbox").and_then(|s| s.as_str());
         let sandbox = sandbox.map(|s| format!(" ({s})")).unwrap_or_default();
+        let found = first_finding(&row)?;
         lines.push((
             row.at,
-            format!("{}{head}: {}{sandbox}", row.kind, one_line(&row.verdict)),
+            format!("{}{head}: {}{found}{sandbox}", row.kind, one_line(&row.verdict)),
         ));
     }
     for effect in ctx.store().effects(&incident.id)?.into_values() {
@@ -173,6 +175,17 @@ fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTi
     }
     lines.sort_by_key(|(at, _)| *at);
     Ok(lines)
+}
+
+/// The hardest finding of the guards.
+fn first_finding(row: &EvidenceRow) -> Result<String> {
+    if row.kind != kind::GUARDS {
+        return Ok(String::new());
+    }
+    let report: GuardReport =
+        serde_json::from_value(row.detail.clone()).context("evidence of the guards does not read back")?;
+    let first = report.findings.iter().find(|f| f.verdict == report.verdict);
+    Ok(first.map_or_else(String::new, |f| format!(", {} {}", f.rule, one_line(&f.sentence()))))
 }
 
 fn one_line(text: &str) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{fresh, reject};
 use crate::decide::guards::{
     Diff, Hit, Kind as FileKind, Kinds,
-    inventory::{examples, inventory},
+    inventory::{Foreign, examples, inventory},
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, literal, parse},
     view::{File, Trees},
@@ -23,13 +23,13 @@ impl Tests {
         for (at, ast) in &trees.old {
             let is_test = matches!(files[*at].kind, FileKind::Test(_));
             if is_test || ast.grammar == Grammar::Rust {
-                found.extend(examples(&inventory(ast, is_test)));
+                found.extend(examples(&inventory(ast, is_test, &Foreign::default())));
             }
         }
         // A witness that comes with its answer is one, too.
         for (at, ast) in &trees.new {
             if matches!(files[*at].kind, FileKind::Test(_)) {
-                found.extend(examples(&inventory(ast, true)));
+                found.extend(examples(&inventory(ast, true, &Foreign::default())));
             }
         }
         if let Ok(kinds) = Kinds::new([]) {
@@ -42,7 +42,7 @@ impl Tests {
                     continue;
                 };
                 if let Some(ast) = parse(text, grammar) {
-                    found.extend(examples(&inventory(&ast, true)));
+                    found.extend(examples(&inventory(&ast, true, &Foreign::default())));
                 }
             }
         }
@@ -168,6 +168,14 @@ fn answers(tests: &Tests, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, inputs: 
     if is_mapping(old, ast, id) {
         return false;
     }
+    // An error for one input is a rule; for the one set of inputs of a test it is an answer.
+    let raises = ast
+        .statements(then)
+        .first()
+        .is_some_and(|s| ast.kind(*s) == Kind::Throw);
+    if raises {
+        return wanted.len() > 1 && tests.know(&wanted, &[]);
+    }
     // Either literal of an alternative is enough.
     let outputs: Vec<String> = result.iter().map(|r| value(ast, *r)).collect();
     let any = |inputs: &[String]| tests.know(inputs, &[]);
@@ -198,9 +206,7 @@ fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
             _ => {}
         }
     }
-    // An error for an input is a rule and no answer.
-    let raises = ast.kind(*only) == Kind::Throw;
-    (!raises && !literals.is_empty()).then_some(literals)
+    (!literals.is_empty()).then_some(literals)
 }
 
 fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {

@@ -151,6 +151,13 @@ fn compared(ast: &Ast<'_>, id: Id) -> bool {
             .any(|w| listed(ENVIRONMENTS, w) || listed(ENVIRONMENTS, &w.to_uppercase()));
         let mirror = other.iter().any(|w| listed(MIRRORS, w));
         environment && matches!(text, "test" | "testing" | "ci" | "tests")
+            || is_runner(text)
+                && other.iter().any(|w| {
+                    matches!(
+                        *w,
+                        "frame" | "filename" | "co_filename" | "f_code" | "path" | "className"
+                    )
+                })
             || mirror && (is_runner(text) || is_test_text(text) || listed(VARIABLES, text))
             || text == "main" && other.contains(&"thread")
     })

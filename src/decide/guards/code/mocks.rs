@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::reject;
 use crate::decide::guards::{
     Hit,
-    inventory::{inventory, subjects},
+    inventory::{Foreign, inventory, subjects},
     syntax::{Ast, Id, Kind, literal},
     view::File,
 };
@@ -22,7 +22,9 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
         return;
     }
     // What the tests of the base look at; of a new file nothing is known but its name.
-    let units = old.map(|ast| subjects(&inventory(ast, true))).unwrap_or_default();
+    let units = old
+        .map(|ast| subjects(&inventory(ast, true, &Foreign::default())))
+        .unwrap_or_default();
     let modules = modules(new);
     for id in fresh {
         if is_unit(file, new, id, &units, &modules) {

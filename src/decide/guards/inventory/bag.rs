@@ -1,7 +1,10 @@
 //! What an expression is made of: the values in it and the names that it reaches, through the locals, helpers and
 //! tables that it uses. Two tests that differ in form only have the same bags.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::words;
 use crate::decide::guards::{
@@ -80,6 +83,8 @@ impl Bag {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope<'a> {
     defs: BTreeMap<&'a str, Vec<Id>>,
+    /// What helpers of other files come to.
+    foreign: Rc<BTreeMap<String, Bag>>,
     /// Definitions are left where they are.
     shallow: bool,
     /// Bound, but not to a value that is known: parameters, loops.
@@ -202,6 +207,16 @@ impl<'a> Scope<'a> {
         self.defs.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// Every name with its definitions.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'a str, &[Id])> {
+        self.defs.iter().map(|(name, ids)| (*name, ids.as_slice()))
+    }
+
+    pub(super) fn with_foreign(mut self, bags: BTreeMap<String, Bag>) -> Self {
+        self.foreign = Rc::new(bags);
+        self
+    }
+
     fn is_local(&self, name: &str) -> bool {
         self.defs.contains_key(name) || self.bound.contains(name)
     }
@@ -233,6 +248,8 @@ impl<'a> Scope<'a> {
             Kind::Text => Self::pieces(ast, id, bag),
             Kind::Name => self.name(ast, id, open, bag),
             Kind::Member if self.is_column(ast, id) => return,
+            // The name tells nothing, what it is a part of does.
+            Kind::Member if self.is_of_error(ast, id) => {}
             Kind::Member => Self::called(ast.word(id), bag),
             Kind::Assert => {
                 // Behind the claim stands a message.
@@ -256,6 +273,30 @@ impl<'a> Scope<'a> {
     fn is_column(&self, ast: &Ast<'a>, id: Id) -> bool {
         let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
         root.is_some_and(|o| self.looped.contains(ast.word(*o)))
+    }
+
+    /// A part of an error that was caught to be looked at.
+    fn is_of_error(&self, ast: &Ast<'a>, id: Id) -> bool {
+        let part = matches!(
+            words::plain(ast.word(id)).as_str(),
+            "value" | "message" | "args" | "getmessage" | "tostring"
+        );
+        let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
+        let caught = |def: &Id| {
+            let last = ast.chain(*def).last().map(|l| words::plain(l.name)).unwrap_or_default();
+            [
+                "raises",
+                "throws",
+                "failswith",
+                "catchthrowable",
+                "unwraperr",
+                "expecterr",
+                "shouldthrow",
+            ]
+            .iter()
+            .any(|w| last.contains(w))
+        };
+        part && root.is_some_and(|o| self.definitions(ast.word(*o)).iter().any(caught))
     }
 
     /// A call without the messages that are meant for people.
@@ -324,7 +365,13 @@ impl<'a> Scope<'a> {
     fn name(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
         let name = ast.word(id);
         if !self.is_local(name) {
-            Self::called(name, bag);
+            match self.foreign.get(name).filter(|_| !self.shallow) {
+                Some(helper) => {
+                    bag.values.extend(helper.values.iter().cloned());
+                    bag.reach.extend(helper.names.iter().chain(&helper.reach).cloned());
+                }
+                None => Self::called(name, bag),
+            }
             return;
         }
         if self.shallow || open.len() >= DEEPEST || open.contains(&name) {
@@ -384,6 +431,7 @@ fn constant(source: &str) -> String {
 fn is_vocabulary(name: &str) -> bool {
     let word = words::plain(name);
     let known = "\
+        tovec tolist toarray cloned copied asslice asbytes asderef intoiter u8 u16 u32 u64 i32 i64 usize bool str \
         self this super crate cls expect assert require chai vi jest sinon t tb b not to tonot notto resolves \
         rejects be been have has does with and pytest unittest mock ok err some none unwrap unwraperr expecterr \
         tostring string iter len length size clone asref asstr collect is deep soft should must each foreach map \

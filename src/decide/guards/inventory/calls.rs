@@ -133,7 +133,7 @@ impl Scan<'_, '_> {
     pub(super) fn follow(&mut self, name: &str, id: Id) -> bool {
         let local = self.scope.definitions(name).first().copied();
         let Some(def) = local.or_else(|| self.helpers.get(name).copied()) else {
-            return false;
+            return self.follow_elsewhere(name, id);
         };
         if self.depth >= DEEPEST || !matches!(self.ast.kind(def), Kind::Function | Kind::Lambda) {
             return false;
@@ -160,5 +160,32 @@ impl Scan<'_, '_> {
             }
         }
         self.found.checks.len() > count
+    }
+
+    /// The same for a helper of another file.
+    fn follow_elsewhere(&mut self, name: &str, id: Id) -> bool {
+        let Some((file, def)) = self.foreign.and_then(|f| f.get(name)) else {
+            return false;
+        };
+        let body = file
+            .ast
+            .body(def)
+            .filter(|_| matches!(file.ast.kind(def), Kind::Function | Kind::Lambda));
+        let Some(body) = body.filter(|_| self.depth < DEEPEST) else {
+            return false;
+        };
+        let scope = Scope::of(file.ast, def).under(&file.scope);
+        let mut inner = Scan::new(file.ast, scope, &file.helpers, self.tables.clone());
+        inner.given = self.given.clone();
+        for arg in &self.ast.kids(id)[1..] {
+            inner.given.add(&self.scope.bag(self.ast, *arg));
+        }
+        inner.around = self.around.clone();
+        inner.depth = self.depth + 1;
+        inner.scan(body);
+        let found = inner.found.checks;
+        let any = !found.is_empty();
+        self.found.checks.extend(found);
+        any
     }
 }

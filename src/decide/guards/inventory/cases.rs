@@ -12,6 +12,22 @@ use super::{
 use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
 
 impl Find<'_, '_> {
+    /// Marks of property tests: how many examples, and out of what.
+    pub(super) fn mark_inputs(&self, mark: Id, place: &mut Place) {
+        let ast = self.ast;
+        let word = ast
+            .kids(mark)
+            .first()
+            .and_then(|c| ast.chain(*c).last().map(|l| plain(l.name)))
+            .unwrap_or_default();
+        if matches!(
+            word.as_str(),
+            "given" | "settings" | "property" | "example" | "forall" | "quickcheck" | "repeatedtest"
+        ) {
+            place.inputs.add(&self.loose_bag(mark));
+        }
+    }
+
     /// Rows in marks: `@parametrize(names, rows)`, `@CsvSource({…})`, `#[case(…)]`.
     pub(super) fn mark_table(&self, mark: Id, place: &mut Place) {
         let ast = self.ast;
@@ -74,11 +90,15 @@ impl Find<'_, '_> {
         let scope = self.scope_of(body_of);
         let mut all = scope.bag(ast, body);
         let mut written = scope.written(ast, body);
+        all.add(&place.inputs);
+        written.add(&place.inputs);
         for row in place.tables.iter().flatten() {
             all.add(row);
             written.add(row);
         }
-        let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone()).run(body);
+        let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone())
+            .with_foreign(self.foreign)
+            .run(body);
         found.checks.extend(self.marked_checks(body_of));
         let mut switch = place.switch.clone();
         if let Some((runs, by)) = &found.skipped {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Check,
     bag::{Bag, Scope},
+    foreign::Foreign,
     operands::is_broad,
     rows,
     switch::Runs,
@@ -39,6 +40,7 @@ pub(super) struct Scan<'x, 'a> {
     pub(super) ast: &'x Ast<'a>,
     pub(super) scope: Scope<'a>,
     pub(super) helpers: &'x Helpers<'a>,
+    pub(super) foreign: Option<&'x Foreign<'x, 'a>>,
     pub(super) found: Found,
     pub(super) around: Around<'a>,
     pub(super) tables: Vec<Vec<Bag>>,
@@ -60,12 +62,18 @@ impl<'x, 'a> Scan<'x, 'a> {
             ast,
             scope,
             helpers,
+            foreign: None,
             found: Found::default(),
             around: Around::default(),
             tables,
             given: Bag::default(),
             depth: 0,
         }
+    }
+
+    pub(super) fn with_foreign(mut self, foreign: &'x Foreign<'x, 'a>) -> Self {
+        self.foreign = Some(foreign);
+        self
     }
 
     pub(super) fn run(mut self, body: Id) -> Found {
@@ -325,7 +333,9 @@ impl<'x, 'a> Scan<'x, 'a> {
             (false, true) => Strength::Truthy,
             (false, false) => Strength::Type,
         };
-        self.push(call, vec![Claim::new(strength, vec![body], args)]);
+        let mut claim = Claim::new(strength, vec![body], args);
+        claim.raises = message;
+        self.push(call, vec![claim]);
     }
 
     pub(super) fn switch(&mut self, id: Id) {

@@ -406,7 +406,7 @@ impl Compare<'_> {
 /// The values of all checks, as often as one of them has each.
 fn checked(checks: &[Check]) -> Bag {
     let mut out = Bag::default();
-    for side in checks.iter().flat_map(|c| &c.sides) {
+    for side in checks.iter().flat_map(|c| c.sides.iter().chain([&c.own])) {
         let more = out.missing(side);
         out.values.extend(more);
         out.values.sort();

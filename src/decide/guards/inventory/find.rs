@@ -4,10 +4,11 @@ use super::{
     Case, Inventory, Role,
     bag::{Bag, Scope},
     checks::Helpers,
+    foreign::Foreign,
     recognise::{Begins, begins, initial, is_test},
     rows,
     scope::{collect, imports, roots},
-    switch::Switch,
+    switch::{Runs, Switch},
     words::plain,
 };
 use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, Link, literal};
@@ -16,7 +17,7 @@ use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, Link, literal};
 const DEEPEST: usize = 40;
 
 /// All cases of a text. `tests` says that the file holds tests by its name; else only marked ones count.
-pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool) -> Inventory {
+pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: &Foreign<'_, '_>) -> Inventory {
     let roots = roots(ast, tests);
     let mut helpers = Helpers::new();
     for id in roots.iter().flat_map(|r| ast.walk(*r)) {
@@ -31,7 +32,8 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool) -> Invent
     let mut find = Find {
         ast,
         tests,
-        outer,
+        foreign,
+        outer: outer.with_foreign(foreign.bags(ast)),
         helpers: &helpers,
         out: Inventory {
             broken: ast.broken,
@@ -52,6 +54,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool) -> Invent
 pub(super) struct Find<'x, 'a> {
     pub(super) ast: &'x Ast<'a>,
     pub(super) tests: bool,
+    pub(super) foreign: &'x Foreign<'x, 'a>,
     pub(super) outer: Scope<'a>,
     pub(super) helpers: &'x Helpers<'a>,
     pub(super) out: Inventory,
@@ -63,6 +66,8 @@ pub(super) struct Place {
     pub(super) names: Vec<String>,
     pub(super) switch: Switch,
     pub(super) tables: Vec<Vec<Bag>>,
+    /// Values of marks that say what a test is run with.
+    pub(super) inputs: Bag,
 }
 
 impl<'a> Find<'_, 'a> {
@@ -171,10 +176,20 @@ impl<'a> Find<'_, 'a> {
     fn visit_call(&mut self, id: Id, place: &Place, depth: usize) {
         let ast = self.ast;
         let links = ast.chain(id);
-        let Some((begins, at)) = begins(ast, &links) else {
+        let mut alias = Switch::default();
+        let known = begins(ast, &links).or_else(|| self.alias(&links, &mut alias));
+        let Some((begins, at)) = known else {
             return self.visit_other_call(id, &links, place, depth);
         };
-        let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
+        // What is chained behind the call says more about the test: `it(…)->skip()`.
+        let holds = |l: &&Link<'_>| {
+            l.args
+                .iter()
+                .flatten()
+                .any(|a| matches!(ast.kind(*a), Kind::Lambda | Kind::Function))
+        };
+        let call = links[at..].iter().find(holds).or(links.last());
+        let args = call.and_then(|l| l.args.clone()).unwrap_or_default();
         let body = args
             .iter()
             .copied()
@@ -186,6 +201,8 @@ impl<'a> Find<'_, 'a> {
             initial(links[at].name)
         });
         switch.links(ast, &links[at + 1..]);
+        let switch = switch.within(&alias);
+        let mut switch = switch;
         let options: Vec<Id> = args.iter().skip(1).copied().filter(|a| Some(*a) != body).collect();
         switch.options(ast, &options);
         let title = args
@@ -197,6 +214,7 @@ impl<'a> Find<'_, 'a> {
             names: place.names.iter().cloned().chain([title]).collect(),
             switch: switch.within(&place.switch),
             tables: place.tables.clone(),
+            inputs: place.inputs.clone(),
         };
         for link in &links[at + 1..] {
             self.each_table(link, &mut inner);
@@ -221,9 +239,40 @@ impl<'a> Find<'_, 'a> {
         }
     }
 
+    /// A name of the file's own for a suite or a test: `const maybe = flag ? describe : describe.skip`.
+    fn alias(&self, links: &[Link<'_>], switch: &mut Switch) -> Option<(Begins, usize)> {
+        let ast = self.ast;
+        let [only] = links else { return None };
+        let def = self
+            .outer
+            .definitions(only.name)
+            .last()
+            .copied()
+            .filter(|_| ast.grammar.is_script())?;
+        let plainly = matches!(ast.kind(def), Kind::If | Kind::Member | Kind::Name | Kind::Binary);
+        let chains = ast
+            .walk(def)
+            .filter(|n| matches!(ast.kind(*n), Kind::Member | Kind::Name))
+            .map(|n| ast.chain(n));
+        let mut found = None;
+        for chain in chains.filter(|_| plainly) {
+            if let Some((begins, at)) = begins(ast, &chain) {
+                found = Some((begins, 0));
+                let mut own = Switch::default();
+                own.links(ast, &chain[at + 1..]);
+                if ast.kind(def) == Kind::If && own.runs > Runs::Always {
+                    switch.conditional(&ast.flat(def));
+                } else {
+                    *switch = own.within(switch);
+                }
+            }
+        }
+        found
+    }
+
     /// `it.each([…])`, and the same with a text for a table.
     fn each_table(&self, link: &Link<'_>, place: &mut Place) {
-        if !matches!(link.name, "each" | "for") {
+        if !matches!(link.name, "each" | "for" | "with") {
             return;
         }
         let Some(table) = link.arg(0) else { return };
@@ -283,6 +332,7 @@ impl<'a> Find<'_, 'a> {
         for mark in ast.kids_of(id, Kind::Mark).collect::<Vec<_>>() {
             own.mark(ast, mark);
             self.mark_table(mark, &mut inner);
+            self.mark_inputs(mark, &mut inner);
         }
         inner.switch = own.within(&place.switch);
         self.case(id, id, &inner, Role::Test);

@@ -5,9 +5,9 @@ use super::{
     bag::Bag,
     checks::{NOT_AWAITED, SOMETIMES, Scan},
     truth::{Claim, loosened},
-    words::Strength,
+    words::{Strength, plain},
 };
-use crate::decide::guards::syntax::{Ast, Id, Kind};
+use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
 
 impl Scan<'_, '_> {
     pub(super) fn push(&mut self, id: Id, claims: Vec<Claim>) {
@@ -43,6 +43,11 @@ impl Scan<'_, '_> {
             more.values.push(value.to_owned());
             sides[1].add(&more);
         }
+        if claim.raises {
+            // The error and what it says are looked at as one.
+            let both = sides[0].clone().with(&sides[1]);
+            sides = [both.clone(), both];
+        }
         let mut strength = loosened(ast, &claim.wanted, claim.strength);
         let mut weak = self.around.weak;
         if claim.promise && !self.around.awaited {
@@ -69,14 +74,41 @@ impl Scan<'_, '_> {
             strength,
             weak,
             negated: claim.negated,
+            // An error that is wanted with its message stands for a look at each.
             room: many(&claim.wanted)
                 .max(many(&claim.subject))
-                .max(self.given.values.len()),
+                .max(self.given.values.len())
+                .max(if claim.raises { 2 } else { 1 }),
             sides,
             flat: ast.flat(id),
-            tolerance: claim.tolerance,
+            own: self.scope.written(ast, id),
+            tolerance: claim.tolerance.or_else(|| nearness(ast, &claim.wanted)),
         }
     }
+}
+
+/// How far off a value may be, where what is wanted says so itself: `approx(1, abs=2)`, `closeTo(1, 2)`.
+fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
+    let near = |id: &Id| {
+        ast.kind(*id) == Kind::Call
+            && ast.chain(*id).last().is_some_and(|l| {
+                matches!(
+                    plain(l.name).as_str(),
+                    "approx" | "closeto" | "iscloseto" | "bewithin" | "within" | "plusorminus"
+                )
+            })
+    };
+    let calls = wanted.iter().flat_map(|w| ast.walk(*w)).filter(near);
+    let numbers = calls.flat_map(|c| {
+        let args = ast.kids(c).get(1..).unwrap_or_default();
+        let named = args
+            .iter()
+            .filter(|a| ast.kind(**a) == Kind::Pair)
+            .filter_map(|p| ast.body(*p));
+        let second = args.iter().filter(|a| ast.kind(**a) != Kind::Pair).skip(1).copied();
+        named.chain(second).collect::<Vec<_>>()
+    });
+    numbers.filter_map(|n| literal::value(ast.source(n))).reduce(f64::max)
 }
 
 /// The statements of a body, each with the name that it gives a value.
@@ -91,6 +123,10 @@ pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
         flat: ast.flat(id),
         line: ast.line(id),
         changes: changes(id),
+        part: ast
+            .kids(id)
+            .first()
+            .is_some_and(|t| matches!(ast.kind(*t), Kind::Member | Kind::Index)),
     })
     .collect()
 }

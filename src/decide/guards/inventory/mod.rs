@@ -8,6 +8,7 @@ mod checks;
 mod compare;
 mod cover;
 mod find;
+mod foreign;
 mod made;
 mod operands;
 mod outcome;
@@ -19,9 +20,6 @@ mod switch;
 mod truth;
 mod words;
 
-#[cfg(test)]
-mod inventory_tests;
-
 use std::collections::BTreeSet;
 
 use super::syntax::{Ast, Id};
@@ -29,6 +27,7 @@ use super::syntax::{Ast, Id};
 use bag::Bag;
 pub(super) use compare::{Answer, Names, TestFile, compare};
 pub(super) use find::inventory;
+pub(super) use foreign::Foreign;
 use switch::Switch;
 use words::Strength;
 
@@ -46,6 +45,8 @@ pub(super) struct Check {
     /// How many of the base's checks it may stand for.
     room: usize,
     flat: String,
+    /// The values that are written in it.
+    own: Bag,
     /// Allowed distance, where there is one.
     tolerance: Option<f64>,
 }
@@ -63,6 +64,7 @@ impl Check {
             sides: [bag, Bag::default()],
             room: 1,
             flat: ast.flat(mark),
+            own: Bag::default(),
             tolerance: None,
         }
     }
@@ -100,6 +102,8 @@ struct Statement {
     line: u32,
     /// The name that it gives a value, or whose part it changes.
     changes: Option<String>,
+    /// Only a part of it.
+    part: bool,
 }
 
 /// What stands in a file beside its cases.

@@ -14,11 +14,14 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
     if let Some(found) = sentence(ast, &links) {
         return Some(found);
     }
-    if links.len() > 1 && (word.starts_with("must") || word.starts_with("wont")) && last.args.is_some() {
+    let says = ["must", "wont", "should"]
+        .iter()
+        .any(|w| word.strip_prefix(w).is_some_and(|rest| !rest.is_empty()));
+    if links.len() > 1 && says && last.args.is_some() {
         let subject = before(ast, id);
         let wanted = last.args.clone().unwrap_or_default();
-        let negated = word.starts_with("wont");
-        let bare = word.replacen("wont", "must", 1);
+        let negated = word.starts_with("wont") || word.starts_with("shouldnot");
+        let bare = word.replacen("wont", "must", 1).replacen("shouldnot", "should", 1);
         return Some(vec![Claim::new(words::matcher(&bare), subject, wanted).not(negated)]);
     }
     if plain(links[0].name) == "verify" && links.len() > 1 && links[0].args.is_some() {
@@ -47,11 +50,14 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     }
     let open = &links[at];
     let word = plain(open.name);
-    if at > 0 && matches!(word.as_str(), "expect" | "should") && !is_library(links[at - 1].name) {
+    let mut args = open.args.clone().unwrap_or_default();
+    let rest = &links[at + 1..];
+    if at > 0 && word == "should" && args.is_empty() && !rest.is_empty() {
+        // `x.Should().Be(y)`
+        args.push(links[at - 1].id);
+    } else if at > 0 && matches!(word.as_str(), "expect" | "should") && !is_library(links[at - 1].name) {
         return Some(steps(ast, &links[at..], links[at - 1].id));
     }
-    let args = open.args.clone().unwrap_or_default();
-    let rest = &links[at + 1..];
     if rest.is_empty() {
         return hamcrest(ast, &word, &args);
     }
@@ -72,7 +78,7 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
                 let turned = negated ^ (word != "to" && word != "toeventually");
                 out.extend(args.iter().take(1).flat_map(|m| matcher(ast, &subject, *m, turned)));
             }
-            (_, Some(args)) if !is_connector(&word) => {
+            (_, Some(args)) if !is_connector(&word) || word == "be" && !args.is_empty() => {
                 out.push(worded(&word, &subject, args).not(negated));
             }
             // A property that asserts by being read.
@@ -177,6 +183,7 @@ fn narrow(ast: &Ast<'_>, claim: &mut Claim) {
     let bare = claim.wanted.is_empty() || claim.wanted.iter().all(|w| is_broad(ast, *w));
     if claim.strength == Strength::Type && !bare && claim.wanted.iter().any(|w| says_message(ast, *w)) {
         claim.strength = Strength::Part;
+        claim.raises = true;
     } else if claim.strength == Strength::Type && bare {
         claim.strength = Strength::Truthy;
     }

@@ -87,7 +87,9 @@ pub(super) fn put_between(old: &Case, new: &Case) -> Option<(u32, String)> {
             .checks
             .iter()
             .any(|c| c.line > s.line && old.checks.iter().any(|o| o.flat == c.flat));
-        let more = count(new, name) > count(old, name) && words.contains(&name);
+        // A part of it, or a further value; a first one is its definition.
+        let again = s.part || count(old, name) > 0;
+        let more = count(new, name) > count(old, name) && words.contains(&name) && again;
         (fresh && before && more).then(|| (s.line, s.flat.clone()))
     })
 }

@@ -15,6 +15,8 @@ pub(super) struct Claim {
     pub(super) tolerance: Option<f64>,
     /// It says nothing before it is awaited.
     pub(super) promise: bool,
+    /// An error is wanted, with what it says.
+    pub(super) raises: bool,
 }
 
 impl Claim {
@@ -27,6 +29,7 @@ impl Claim {
             value: None,
             tolerance: None,
             promise: false,
+            raises: false,
         }
     }
 

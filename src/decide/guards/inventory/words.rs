@@ -105,7 +105,15 @@ pub(super) fn matcher(word: &str) -> Strength {
 
 /// A word that is a whole assertion with its operands.
 pub(super) fn is_assertion(word: &str) -> bool {
-    let prefixes = ["assert", "refute", "xctassert", "debugassert", "propassert"];
+    let prefixes = [
+        "assert",
+        "refute",
+        "xctassert",
+        "debugassert",
+        "propassert",
+        "shouldthrow",
+        "shouldraise",
+    ];
     prefixes.iter().any(|p| word.starts_with(p))
 }
 

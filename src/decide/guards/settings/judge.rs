@@ -193,6 +193,9 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
         Trend::TakenIn => weaker(format!("{name} is gone")),
         Trend::Options => options(&name, before, &[], out),
         Trend::SetUp | Trend::Limit => out.unknown("a setting of the runner is gone", before[0].line, &shown, ""),
+        Trend::Unknown if path.last().is_some_and(|k| k == "uses") && checks_something(was) => {
+            weaker(format!("{was} is not run any more"));
+        }
         Trend::Unknown if strict => {
             out.unknown(
                 "a setting is gone whose meaning is not known",
@@ -234,6 +237,16 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
         _ => {}
     }
+}
+
+/// An action of somebody else whose name says that it checks.
+fn checks_something(action: &str) -> bool {
+    let words = [
+        "lint", "test", "check", "deny", "audit", "scan", "codeql", "sonar", "cover", "codecov", "clippy", "format",
+        "trivy", "snyk", "semgrep", "leaks", "review", "verify", "security",
+    ];
+    let lower = action.to_lowercase();
+    !lower.contains("actions/checkout") && words.iter().any(|w| lower.contains(w))
 }
 
 /// A section of its own, where the product's default was.

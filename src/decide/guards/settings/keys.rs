@@ -57,6 +57,7 @@ const LIMITS: &str = "\
     terminateafter";
 
 const ON: &str = "\
+    active failskips \
     strict checkjs alwaysstrict exactoptionalpropertytypes useunknownincatchvariables noemitonerror \
     nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
     forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
@@ -77,6 +78,7 @@ const OFF_STARTS: &str = "\
     allow ignore skip disable permit suppress continueon nofail passwith exclude";
 
 const LEFT_OUT: &str = "\
+    successcodes allowedexitcodes partialbranches \
     ignore extendignore perfileignores exclude extendexclude omit excludelines testpathignorepatterns \
     coveragepathignorepatterns modulepathignorepatterns norecursedirs disable disabled deselect skip \
     excluderules excludedirs excludefiles excludes excludedgroups excludetags ignorepatterns ignorepaths \
@@ -85,6 +87,7 @@ const LEFT_OUT: &str = "\
     excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded";
 
 const TAKEN_IN: &str = "\
+    pattern testfilepattern filelist \
     select extendselect enable enabled include files testmatch testregex testpaths spec specs roots source \
     sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
     filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
@@ -121,10 +124,15 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let number = value.trim_end_matches(['%', 's', 'm']).parse::<f64>().is_ok();
     let is = |list: &str| listed(list, last);
     let starts = |list: &str| begins(list, last);
-    let flag = matches!(
-        value.to_lowercase().as_str(),
-        "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
-    );
+    let flag = !element
+        && matches!(
+            value.to_lowercase().as_str(),
+            "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
+        );
+    // An event that starts a run.
+    if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
+        return Trend::TakenIn;
+    }
     let rules = within(&[
         "rules",
         "lints",
@@ -168,7 +176,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         let excluded = keys.iter().any(|k| k == "exclude");
         return if excluded { Trend::LeftOut } else { Trend::TakenIn };
     }
-    if is(LEFT_OUT) && !flag || within(&["perfileignores", "pathsignore"]) {
+    let leaves = element && begins("exclude ignore omit skip disable suppress norecurse blacklist", last);
+    if (is(LEFT_OUT) || leaves) && !flag || within(&["perfileignores", "pathsignore"]) {
         return Trend::LeftOut;
     }
     if is(TAKEN_IN) && !flag {

