@@ -118,6 +118,9 @@ pub(super) struct Repo {
     #[serde(default = "test_timeout_seconds")]
     #[schemars(range(min = 5, max = 14400), example = 1200)]
     pub test_timeout_seconds: u32,
+    /// What the test commands write their results to.
+    #[serde(default)]
+    pub report: Report,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -146,7 +149,17 @@ pub(super) struct Repo {
     /// How the checks of a head are read.
     #[serde(default)]
     pub ci: Ci,
-    /// What may be taken back.
+    /// Results of runners that tick does not read itself.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Report {
+    /// Glob, below the checkout, of the JUnit reports that the test commands write. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
+    pub junit: Option<String>,
+}
+
+/// What may be taken back.
     #[serde(default)]
     pub rollback: Rollback,
 }

@@ -101,6 +101,7 @@ async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
         reference: None,
         toolchain_env: Vec::new(),
         scratch: room.join("scratch"),
+        junit: None,
         redactor: Redactor::default(),
     };
     let runner = async |child: SuiteChild| run_child(child).await;

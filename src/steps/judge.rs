@@ -218,6 +218,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         toolchain_env: ctx.config.toolchain_env.clone(),
         scratch: dir.join("scratch"),
+        junit: repo.junit.clone(),
         redactor: ctx.redactor.clone(),
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Only, SuiteOptions,
+    Only, SuiteOptions, go,
     javascript::{self, Script},
     nextest, python,
     room::{Room, locate},
@@ -45,6 +45,10 @@ pub(super) enum Detected {
     },
     /// `cargo [+toolchain] nextest run [options]`
     Nextest { program: String, args: Vec<String> },
+    /// `go test [options and packages]`
+    Go { program: String, args: Vec<String> },
+    /// Anything else, which writes reports in JUnit's format.
+    Other { program: String, args: Vec<String> },
 }
 
 /// A child as far as its command line decides it.
@@ -70,13 +74,17 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
     match name.as_str() {
         "node" => node(program, rest),
         "cargo" => cargo(program, rest),
+        "go" => Ok(Detected::Go {
+            program: program.to_owned(),
+            args: go::args(rest)?,
+        }),
         "pytest" | "py.test" => python::pytest(program, Vec::new(), rest),
         "npx" => javascript::npx(rest),
         _ if is_python(&name) => of_python(program, rest),
         _ => javascript::detect(&name, program, rest).unwrap_or_else(|| {
             Err(
                 "not a runner whose results can be read (pytest, python -m unittest, jest, vitest, mocha, node --test, \
-                 cargo test, cargo nextest run)"
+                 cargo test, cargo nextest run, go test)"
                     .to_owned(),
             )
         }),
@@ -290,6 +298,15 @@ pub(super) fn prepare(
             prepared.env = nextest::ENV
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
+        }
+        Detected::Go { program, args } => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args.clone_from(args);
+            prepared.env = go::ENV.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        }
+        Detected::Other { program, args } => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args.clone_from(args);
         }
     }
     Ok(prepared)

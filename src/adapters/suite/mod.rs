@@ -22,7 +22,9 @@ use crate::{
 
 mod cargo;
 mod command;
+mod go;
 mod javascript;
+mod junit;
 mod nextest;
 mod npm;
 mod panic;
@@ -111,6 +113,8 @@ pub struct SuiteOptions {
     pub toolchain_env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
     pub scratch: PathBuf,
+    /// Where runners that are not known here put reports in JUnit's format: a glob below the tree.
+    pub junit: Option<String>,
     pub redactor: Redactor,
 }
 
@@ -182,7 +186,10 @@ async fn run_one(
     suite: &mut Suite,
     digest: &mut Sha256,
 ) -> Result<(), Unread> {
-    let detected = command::detect(&command.argv)?;
+    let (detected, place) = recognised(command, options)?;
+    if let Some(place) = &place {
+        place.clear(dir)?;
+    }
     let room = room::Room::make(&options.scratch, index)?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
@@ -211,15 +218,36 @@ async fn run_one(
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } | Detected::Nextest { .. } if output.truncated => {
+        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } if output.truncated => {
             return Err("its output was too long to be read".to_owned().into());
         }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
         Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
+        Detected::Go { .. } => go::parse(&output.stdout)?,
+        Detected::Other { .. } => {
+            let reports = place.map_or_else(|| Ok(Vec::new()), |place| place.read(dir));
+            let reports = reports.map_err(|why| format!("{why} ({})", last_words(&output)))?;
+            for report in &reports {
+                digest.update(report);
+            }
+            junit::parse(&reports)?
+        }
     };
     agrees_with_exit(&readout, exit)?;
     take_in(suite, readout, &options.redactor);
     Ok(())
+}
+
+/// The runner of a command; for one that is not known, where it puts its reports.
+fn recognised(command: &CommandLine, options: &SuiteOptions) -> Result<(Detected, Option<junit::Place>), String> {
+    let detected = command::detect(&command.argv);
+    match (&options.junit, command.argv.split_first()) {
+        (Some(glob), Some((program, args))) if detected.is_err() => {
+            let (program, args) = (program.clone(), args.to_vec());
+            Ok((Detected::Other { program, args }, Some(junit::Place::new(glob)?)))
+        }
+        _ => Ok((detected?, None)),
+    }
 }
 
 fn child(prepared: Prepared, dir: &Path, room: &room::Room, deadline: Duration, options: &SuiteOptions) -> SuiteChild {

@@ -262,3 +262,24 @@ async fn a_file_of_javascript_that_does_not_load_is_no_red() {
         ["test/a.test.js: Cannot find module '../nothing' from 'test/a.test.js'"]
     );
 }
+
+#[tokio::test]
+async fn another_runner_is_read_by_its_reports() {
+    let writes = "import os, sys\nif len(sys.argv) > 1:\n    os.makedirs('out', exist_ok=True)\n    open('out/new.xml', 'w').write(sys.argv[1])\nsys.exit(1)\n";
+    let old = "<testsuite><testcase name=\"old\"/></testsuite>";
+    let bench = Bench::new(&[("run.py", writes), ("out/old.xml", old)]);
+    let options = SuiteOptions {
+        junit: Some("out/*.xml".to_owned()),
+        ..bench.options()
+    };
+    let failing = "<testsuite><testcase classname='shop.Test' name='a'><failure type='AssertionError' message='1 != 2'/></testcase></testsuite>";
+    let suite = bench.run_with(&format!("python3 run.py \"{failing}\""), &options).await;
+    readable(&suite);
+    assert_eq!(summary(&suite), ["shop.Test > a fail!"]);
+    let suite = bench.run_with("python3 run.py", &options).await;
+    assert!(suite.unreadable.unwrap().contains("it wrote no report"), "a report of an earlier run is none");
+    let suite = bench.run_with(&format!("python3 run.py \"{old}\""), &options).await;
+    assert!(suite.unreadable.unwrap().contains("names no failure, but it exited with 1"));
+    let suite = bench.run("python3 run.py").await;
+    assert!(suite.unreadable.unwrap().contains("`-m pytest` can be read"));
+}
