@@ -44,6 +44,17 @@ impl Sources {
     }
 }
 
+/// What a verb is going to do with the config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Look at sources, send, repair: everything has to be right.
+    Run,
+    /// Read and write our own state: values that only this shell's environment lacks are not needed.
+    Look,
+    /// Stop or release: only where the state is has to be known.
+    Stop,
+}
+
 /// Why there is no config. The words for people are made in `render/config.rs`.
 #[derive(Debug)]
 pub enum LoadError {
@@ -67,6 +78,11 @@ impl From<Fault> for LoadError {
 
 /// The config of a home, with everything checked that can be checked without asking anybody.
 pub fn load(sources: Sources) -> Result<Config, LoadError> {
+    load_for(sources, Purpose::Run)
+}
+
+/// The config for a purpose: what that does not need may be wrong.
+pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError> {
     let Sources {
         home: flag,
         cwd,
@@ -89,21 +105,43 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
             ),
         }
     }
-    let (config, more) = from_value_text(&text, &env, &|dirs| home::layout(&found, dirs));
+    let layout = |dirs: &raw::Dirs| home::layout(&found, dirs);
+    let (config, more) = from_value_text(&text, &env, &layout);
     problems.extend(more);
+    let config = config.or_else(|| in_default_place(purpose, &env, &layout));
     let Some(mut config) = config else {
         return Err(LoadError::Wrong { file, problems });
     };
+    let dirs = JsonPath::default().key("dirs");
+    problems.extend(
+        home::misplaced(&config.home)
+            .into_iter()
+            .map(|(key, what)| Problem::new(dirs.key(key), what).example(format!("\"/var/lib/tick/{key}\""))),
+    );
     let (digests, more) = trust::examine(&config.home, &dotenv);
     config.digests = digests;
     config.toolchain_env = toolchain_env(&env);
     problems.extend(more);
     problems.extend(trust::check_place(&config.home, &watched(&config)));
+    problems.retain(|problem| match purpose {
+        Purpose::Run => true,
+        Purpose::Look => !problem.absent,
+        Purpose::Stop => false,
+    });
     if problems.is_empty() {
         Ok(config)
     } else {
         Err(LoadError::Wrong { file, problems })
     }
+}
+
+/// A file that is no JSON at all hides where its state is; where a ledger stands in the default place, that is it.
+fn in_default_place(purpose: Purpose, env: &Environment, layout: &dyn Fn(&raw::Dirs) -> Home) -> Option<Config> {
+    if purpose != Purpose::Stop {
+        return None;
+    }
+    let (config, _) = from_value_text("{}", env, layout);
+    config.filter(|config| config.home.state.join("tick.db").is_file())
 }
 
 /// Where tool chains are, which children with a private HOME would not find.
@@ -155,7 +193,8 @@ fn from_value_text(
         return (None, problems);
     };
     let home = layout(&root.dirs);
-    let patterns = match fs::read_to_string(home.collectors.join("patterns.json")) {
+    let own = home.collectors.join("patterns.json");
+    let patterns = match trust::read_plain(&own) {
         Ok(text) => Some(text),
         Err(error) => {
             if error.kind() != ErrorKind::NotFound {
@@ -215,7 +254,7 @@ fn watched(config: &Config) -> Vec<String> {
 }
 
 fn read(file: &Path) -> Result<Option<String>, LoadError> {
-    match fs::read_to_string(file) {
+    match trust::read_plain(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == ErrorKind::InvalidData => Err(LoadError::Wrong {

@@ -149,17 +149,7 @@ pub(super) struct Repo {
     /// How the checks of a head are read.
     #[serde(default)]
     pub ci: Ci,
-    /// Results of runners that tick does not read itself.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Report {
-    /// Glob, below the checkout, of the JUnit reports that the test commands write. Default: none.
-    #[serde(default)]
-    #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
-    pub junit: Option<String>,
-}
-
-/// What may be taken back.
+    /// What may be taken back.
     #[serde(default)]
     pub rollback: Rollback,
 }
@@ -323,6 +313,16 @@ pub(super) struct Ci {
     #[serde(default, rename = "maySkip")]
     #[schemars(example = ["deploy preview"])]
     pub may_skip: Vec<String>,
+}
+
+/// Results of runners that tick does not read itself.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Report {
+    /// Glob, below the checkout, of the JUnit reports that the test commands write. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
+    pub junit: Option<String>,
 }
 
 /// What may be taken back.

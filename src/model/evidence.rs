@@ -143,9 +143,6 @@ pub struct Proof {
     pub witness: Witness,
     /// Ids of the tests that carry the proof (computed, never what the agent lists).
     pub witness_ids: Vec<String>,
-    /// The red run failed by an assertion, and not by an error like the incident's.
-    #[serde(default)]
-    pub by_assertion: bool,
     /// Message of the red run, redacted.
     pub red: String,
     pub green_runs: u32,
@@ -161,6 +158,16 @@ pub struct Proof {
     pub sandbox: String,
     /// SHA-256 over the outputs of all runs, in order.
     pub digest: String,
+}
+
+/// Among what a proof does not show: the red run raises the incident's error, where no assertion is made.
+pub const NOT_ASSERTED: &str = "The failing run fails with an error like the incident's, not with an assertion.";
+
+impl Proof {
+    /// The red run fails in an assertion of the test.
+    pub fn is_by_assertion(&self) -> bool {
+        !self.not_proven.iter().any(|sentence| sentence == NOT_ASSERTED)
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -47,3 +47,5 @@ mod street;
 mod support;
 #[cfg(test)]
 mod units;
+#[cfg(test)]
+mod verbs;

@@ -302,7 +302,9 @@ pub(super) fn prepare(
         Detected::Go { program, args } => {
             prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(args);
-            prepared.env = go::ENV.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+            prepared.env = go::ENV
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec();
         }
         Detected::Other { program, args } => {
             prepared.program = locate(program, dir, options)?;

@@ -38,14 +38,23 @@ pub(super) fn args(rest: &[String]) -> Result<Vec<String>, String> {
         return Err("of go's commands only `go test` can be read".to_owned());
     };
     let name = |word: &str| {
-        let word = word.strip_prefix('-').filter(|word| word.starts_with('-')).unwrap_or(word);
+        let word = word
+            .strip_prefix('-')
+            .filter(|word| word.starts_with('-'))
+            .unwrap_or(word);
         word.split_once('=').map_or(word, |(name, _)| name).to_owned()
     };
     if let Some(word) = rest.iter().find(|word| MUDDLED.contains(&name(word).as_str())) {
         return Err(format!("`go test` cannot be read with {word}"));
     }
-    let kept = rest.iter().filter(|word| !matches!(name(word).as_str(), "-json" | "-failfast"));
-    Ok(["test", "-json"].map(str::to_owned).into_iter().chain(kept.cloned()).collect())
+    let kept = rest
+        .iter()
+        .filter(|word| !matches!(name(word).as_str(), "-json" | "-failfast"));
+    Ok(["test", "-json"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(kept.cloned())
+        .collect())
 }
 
 pub(super) fn parse(stdout: &[u8]) -> Result<Readout, String> {
@@ -61,7 +70,9 @@ pub(super) fn parse(stdout: &[u8]) -> Result<Readout, String> {
             "build-fail" => {
                 let said = building.remove(&event.import_path).unwrap_or_default();
                 let errors: Vec<&str> = said.lines().filter(|line| !line.starts_with('#')).take(3).collect();
-                readout.load_errors.push(format!("{}: {}", event.import_path, errors.join("; ")));
+                readout
+                    .load_errors
+                    .push(format!("{}: {}", event.import_path, errors.join("; ")));
             }
             "run" => drop(open.insert(key, String::new())),
             "output" => match open.get_mut(&key) {
@@ -208,7 +219,10 @@ mod tests {
     fn a_command_says_its_events_and_goes_on() {
         let line = |text: &str| shell_words::split(text).unwrap();
         let args_of = |text: &str| args(&line(text));
-        assert_eq!(args_of("test -race -failfast ./...").unwrap(), line("test -json -race ./..."));
+        assert_eq!(
+            args_of("test -race -failfast ./...").unwrap(),
+            line("test -json -race ./...")
+        );
         for text in ["build", "test -c", "test --exec=sudo ./...", "vet"] {
             assert!(args_of(text).is_err(), "{text}");
         }

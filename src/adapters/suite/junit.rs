@@ -39,7 +39,9 @@ pub(super) struct Place(GlobMatcher);
 
 impl Place {
     pub(super) fn new(glob: &str) -> Result<Self, String> {
-        let built = GlobBuilder::new(glob.trim_start_matches("./")).literal_separator(true).build();
+        let built = GlobBuilder::new(glob.trim_start_matches("./"))
+            .literal_separator(true)
+            .build();
         built
             .map(|glob| Self(glob.compile_matcher()))
             .map_err(|error| format!("the place of its reports is no pattern: {error}"))
@@ -62,7 +64,11 @@ impl Place {
                 let entry = entry.map_err(|error| format!("{} cannot be read: {error}", dir.display()))?;
                 let (path, kind) = (entry.path(), entry.file_type());
                 let Ok(kind) = kind else { continue };
-                if kind.is_dir() && depth < DEEPEST && entry.file_name() != "node_modules" && entry.file_name() != ".git" {
+                if kind.is_dir()
+                    && depth < DEEPEST
+                    && entry.file_name() != "node_modules"
+                    && entry.file_name() != ".git"
+                {
                     dirs.push((path, depth + 1));
                 } else if kind.is_file() && path.strip_prefix(tree).is_ok_and(|below| self.0.is_match(below)) {
                     found.push(path);
@@ -96,7 +102,10 @@ pub(super) fn parse(reports: &[Vec<u8>]) -> Result<Readout, String> {
         reader.config_mut().check_end_names = true;
         let (mut depth, mut suites) = (0_usize, 0_usize);
         loop {
-            match reader.read_event().map_err(|error| format!("a report is not XML: {error}"))? {
+            match reader
+                .read_event()
+                .map_err(|error| format!("a report is not XML: {error}"))?
+            {
                 Event::Start(tag) => {
                     depth += 1;
                     suites += usize::from(tag.name().as_ref().starts_with("testsuite"));
@@ -115,7 +124,10 @@ pub(super) fn parse(reports: &[Vec<u8>]) -> Result<Readout, String> {
                 Event::CData(text) => add(&mut case, &text),
                 Event::GeneralRef(name) => {
                     let name = format!("&{};", &*name);
-                    add(&mut case, &unescape(&name).map_err(|error| format!("a report is not XML: {error}"))?);
+                    add(
+                        &mut case,
+                        &unescape(&name).map_err(|error| format!("a report is not XML: {error}"))?,
+                    );
                 }
                 Event::Eof => break,
                 Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Comment(_) => {}
@@ -236,7 +248,10 @@ impl Case {
         let kind = outcome.kind();
         let by_assertion = status == TestStatus::Fail && ASSERTION.is_match(&kind);
         let own = self.name.split(['(', '[', ' ']).next().unwrap_or_default();
-        let traced = !own.is_empty() && [format!(".{own}("), format!("in {own}"), format!(" {own}(")].iter().any(|at| outcome.text.contains(at));
+        let traced = !own.is_empty()
+            && [format!(".{own}("), format!("in {own}"), format!(" {own}(")]
+                .iter()
+                .any(|at| outcome.text.contains(at));
         let message = outcome.said(&kind);
         let result = TestResult {
             status: if by_assertion {
@@ -271,10 +286,22 @@ impl Outcome {
     }
 
     fn said(&self, kind: &str) -> String {
-        let first = || self.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-        let said = if self.message.is_empty() { first() } else { self.message.clone() };
+        let first = || {
+            self.text
+                .lines()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let said = if self.message.is_empty() {
+            first()
+        } else {
+            self.message.clone()
+        };
         let rest = said.strip_prefix(kind).filter(|_| !kind.is_empty());
-        rest.map_or(said.as_str(), |rest| rest.trim_start_matches(':')).trim().to_owned()
+        rest.map_or(said.as_str(), |rest| rest.trim_start_matches(':'))
+            .trim()
+            .to_owned()
     }
 }
 

@@ -50,7 +50,6 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         witness,
         witness_ids: Vec::new(),
         red: String::new(),
-        by_assertion: true,
         green_runs: 3,
         red_again: true,
         base_counts: Counts::default(),

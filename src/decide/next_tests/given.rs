@@ -77,7 +77,6 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         witness: Witness::B,
         witness_ids: Vec::new(),
         red: String::new(),
-        by_assertion: true,
         green_runs: 2,
         red_again: true,
         base_counts: Counts::default(),

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{
     Sha,
-    evidence::{Counts, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
+    evidence::{Counts, NOT_ASSERTED, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
 };
 
 mod green;
@@ -192,7 +192,6 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         ProofGrade::Unproven(_) | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => 0,
     };
     let grade_is_proven = grade == ProofGrade::Proven;
-    let by_assertion = found.as_ref().is_some_and(|found| found.by_assertion);
     let (witness, witness_ids, red) = match found {
         Some(found) => (found.witness, found.ids, found.message),
         None => (Witness::C, Vec::new(), String::new()),
@@ -203,7 +202,6 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         grade,
         witness,
         witness_ids,
-        by_assertion,
         red,
         green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
         red_again: grade_is_proven,
@@ -222,7 +220,7 @@ fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> 
         vec!["Whether the error is gone in production: only the time after the merge can show that.".to_owned()];
     if let Some(found) = found {
         if !found.by_assertion {
-            out.push("The failing run fails with an error like the incident's, not with an assertion.".to_owned());
+            out.push(NOT_ASSERTED.to_owned());
         }
         out.extend(found.notes.iter().cloned());
         if !runs.alone.is_empty() && !runs.alone.iter().any(|suite| green::ran(suite, Some(found))) {

@@ -39,7 +39,8 @@ fn an_alert_reads_from_the_top() {
     let (subject, body) = mail(&words);
     assert_eq!(subject, "[acme/api] needs you: too many connections for role \"api\"");
     insta::assert_snapshot!(body, @r#"
-    api needs you since 05:10 UTC: the database refuses connections.
+    api fails since 05:10 UTC: too many connections for role "api". It needs you:
+    the database refuses connections.
 
     Measured
       error     too many connections for role "api" at pool.rs:12: 412 times since
@@ -90,7 +91,7 @@ fn a_fix_comes_with_the_count_that_was_to_be_expected() {
     Measured
       error     too many connections for role "api": 14 times since 05:10 UTC
 
-    tick did    merged PR #2 as merge 2e8b4f0 and watched the release.
+    tick did    merged PR #2 (2e8b4f0) and watched the release.
     Next        nothing is left to do.
 
     details     tick show e19d0f46

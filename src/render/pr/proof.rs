@@ -24,10 +24,10 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
         ProofGrade::Proven => (
             format!(
                 "**fails** {}{}",
-                if proof.by_assertion {
+                if proof.is_by_assertion() {
                     "by assertion"
                 } else {
-                    "with an error like the incident's"
+                    "with the incident's error"
                 },
                 if proof.red_again {
                     ", and again after the fix ran"

@@ -277,9 +277,17 @@ async fn another_runner_is_read_by_its_reports() {
     readable(&suite);
     assert_eq!(summary(&suite), ["shop.Test > a fail!"]);
     let suite = bench.run_with("python3 run.py", &options).await;
-    assert!(suite.unreadable.unwrap().contains("it wrote no report"), "a report of an earlier run is none");
+    assert!(
+        suite.unreadable.unwrap().contains("it wrote no report"),
+        "a report of an earlier run is none"
+    );
     let suite = bench.run_with(&format!("python3 run.py \"{old}\""), &options).await;
-    assert!(suite.unreadable.unwrap().contains("names no failure, but it exited with 1"));
+    assert!(
+        suite
+            .unreadable
+            .unwrap()
+            .contains("names no failure, but it exited with 1")
+    );
     let suite = bench.run("python3 run.py").await;
     assert!(suite.unreadable.unwrap().contains("`-m pytest` can be read"));
 }
