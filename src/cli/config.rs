@@ -7,7 +7,7 @@ use clap::Subcommand;
 use super::Global;
 use crate::{
     config::{
-        Config, MailBackend,
+        Config,
         load::{LoadError, Sources, load},
         problem::{JsonPath, Step},
         schema,
@@ -67,8 +67,6 @@ pub fn load_config(global: &Global) -> Result<Config, Fault> {
 }
 
 fn summary(config: &Config) -> render::config::Checked {
-    let mute = matches!(config.notify.mail, MailBackend::Off) && !config.repos.is_empty();
-    let mute = mute.then(|| render::status::no_channel(0));
     render::config::Checked {
         file: config.home.config_file.display().to_string(),
         repos: config
@@ -86,7 +84,7 @@ fn summary(config: &Config) -> render::config::Checked {
                 (repo.slot.to_string(), repo.mode.word().to_owned(), probes, lacks)
             })
             .collect(),
-        warnings: config.warnings.iter().cloned().chain(mute).collect(),
+        warnings: config.warnings.clone(),
     }
 }
 

@@ -82,6 +82,11 @@ pub(super) fn layout(found: &Found, dirs: &raw::Dirs) -> Home {
 }
 
 impl Home {
+    /// A tick has worked here.
+    pub fn has_ledger(&self) -> bool {
+        self.state.join("tick.db").is_file()
+    }
+
     /// A home with everything in one directory.
     pub fn at(root: &Path) -> Self {
         layout(

@@ -90,12 +90,18 @@ pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError>
     } = sources;
     let found = home::find(flag.as_deref(), &cwd, &env)?;
     let file = found.root.join("config.json");
-    let Some(text) = read(&file)? else {
-        return Err(LoadError::Missing { file });
+    let stop = purpose == Purpose::Stop;
+    let text = match read(&file) {
+        Ok(Some(text)) => text,
+        // Whatever keeps the file from being read keeps nobody from stopping: the ledger may be in its default place.
+        Ok(None) | Err(_) if stop && home::layout(&found, &raw::Dirs::default()).has_ledger() => "{}".to_owned(),
+        Ok(None) => return Err(LoadError::Missing { file }),
+        Err(error) => return Err(error),
     };
     let mut problems = Vec::new();
     let dotenv = found.root.join(".env");
-    if let Some(text) = read(&dotenv)? {
+    let more = read(&dotenv);
+    if let Some(text) = if stop { more.unwrap_or_default() } else { more? } {
         match parse_dotenv(&text) {
             Ok(values) => env.fill_from(values),
             Err(wrong) => problems.extend(
@@ -108,7 +114,13 @@ pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError>
     let layout = |dirs: &raw::Dirs| home::layout(&found, dirs);
     let (config, more) = from_value_text(&text, &env, &layout);
     problems.extend(more);
-    let config = config.or_else(|| in_default_place(purpose, &env, &layout));
+    // A file that is no JSON at all hides where its state is.
+    let in_default_place = || {
+        from_value_text("{}", &env, &layout)
+            .0
+            .filter(|c| stop && c.home.has_ledger())
+    };
+    let config = config.or_else(in_default_place);
     let Some(mut config) = config else {
         return Err(LoadError::Wrong { file, problems });
     };
@@ -133,15 +145,6 @@ pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError>
     } else {
         Err(LoadError::Wrong { file, problems })
     }
-}
-
-/// A file that is no JSON at all hides where its state is; where a ledger stands in the default place, that is it.
-fn in_default_place(purpose: Purpose, env: &Environment, layout: &dyn Fn(&raw::Dirs) -> Home) -> Option<Config> {
-    if purpose != Purpose::Stop {
-        return None;
-    }
-    let (config, _) = from_value_text("{}", env, layout);
-    config.filter(|config| config.home.state.join("tick.db").is_file())
 }
 
 /// Where tool chains are, which children with a private HOME would not find.

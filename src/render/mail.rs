@@ -202,7 +202,8 @@ fn subject(words: &MailWords, tag: &str) -> String {
         format!("{}/{}", words.name, words.slot)
     };
     // What users feel stands before the title.
-    let felt = words.status == Status::NeedsYou && words.shown.ends_with(&words.title);
+    let open = matches!(words.status, Status::NeedsYou | Status::DraftReady | Status::Budget);
+    let felt = open && words.shown.ends_with(&words.title);
     let what = if felt { &words.shown } else { &words.title };
     format!("[{place}] {tag}: {what}")
 }

@@ -115,7 +115,7 @@ pub fn summary(report: &Report, exit: Exit) -> String {
         "{word}: {} in {} ms, {}, {}",
         count(report.sources, "source"),
         report.collect_ms,
-        count(report.signals, "signal"),
+        count(report.signals, "event"),
         count(report.models_called.into(), "model call"),
     );
     for blind in &report.blind {

@@ -108,7 +108,7 @@ fn stopping_and_looking_need_no_secret_and_no_right_config() {
     let file = street.home().join("config.json");
     let paused = street.home().join("state/paused.shop");
     let everything = street.home().join("state/paused");
-    let spoil: [&dyn Fn(); 3] = [
+    let spoil: [&dyn Fn(); 5] = [
         &|| fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap(),
         &|| {
             fs::write(
@@ -118,6 +118,8 @@ fn stopping_and_looking_need_no_secret_and_no_right_config() {
             .unwrap();
         },
         &|| fs::write(&file, "{ not JSON").unwrap(),
+        &|| fs::write(&file, b"\xff\xfe").unwrap(),
+        &|| fs::remove_file(&file).unwrap(),
     ];
     for spoil in spoil {
         spoil();
@@ -182,7 +184,7 @@ fn where_no_channel_is_configured_it_is_said() {
         &street,
         &["config", "check"],
         0,
-        &["No message goes anywhere: no channel is configured"],
+        &["no channel is configured, so no message goes anywhere"],
     );
     says(&street, &[], 1, &["site", "HTTP 500"]);
     says(

@@ -22,23 +22,24 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
         can: if words.entries.is_empty() {
             String::new()
         } else {
-            "hand one of them to repair: tick retry ID".to_owned()
+            let first = words.entries.first().map_or("ID", |entry| entry.short.as_str());
+            format!("tick show {first} says more, tick retry {first} hands it to repair.")
         },
         next: "a message when something new breaks, or when one of these gets worse.".to_owned(),
     }
+}
+
+/// `api is down since 05:10 UTC: home: HTTP 503.`
+fn what_is_broken(words: &MailWords) -> String {
+    let shown = sentence(&words.shown);
+    format!("{}{}: {shown}", words.broken, since_words(words))
 }
 
 pub(super) fn needs_you(words: &MailWords) -> Shape {
     let pull = words.pull.is_some();
     Shape {
         tag: "needs you",
-        lead: format!(
-            "{}{}: {}. It needs you: {}",
-            words.broken,
-            since_words(words),
-            words.shown.trim_end_matches('.'),
-            sentence(&words.why)
-        ),
+        lead: format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
         did: if pull {
             format!(
                 "opened {} with what it has; it will not merge it by itself.",
@@ -66,8 +67,8 @@ pub(super) fn draft_ready(words: &MailWords) -> Shape {
     Shape {
         tag: "draft ready",
         lead: format!(
-            "A fix for {} waits for you: {} ({}).",
-            words.slot,
+            "{} A fix waits for you: {} ({}).",
+            what_is_broken(words),
             words.pull_words(),
             words.why
         ),
@@ -175,7 +176,7 @@ pub(super) fn declined(words: &MailWords) -> Shape {
 pub(super) fn budget(words: &MailWords) -> Shape {
     Shape {
         tag: "budget",
-        lead: format!("Work on {} stopped: {}.", words.slot, words.why),
+        lead: format!("{} Work on it stopped: {}", what_is_broken(words), sentence(&words.why)),
         did: "spent nothing beyond the limit; what was reached is kept.".to_owned(),
         can: "raise the limit in config.json (tick config explain limits), or mend it yourself.".to_owned(),
         next: format!("tick goes on {}, when the limit allows it.", words.look_words()),

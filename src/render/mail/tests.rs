@@ -119,10 +119,28 @@ fn an_inventory_lists_causes() {
 
     tick did    wrote this list. No model was called and no pull request is opened
                 for what stood before.
-    You can     hand one of them to repair: tick retry ID
+    You can     tick show aaaaaaaa says more, tick retry aaaaaaaa hands it to
+                repair.
     Next        a message when something new breaks, or when one of these gets
                 worse.
     ");
+}
+
+#[test]
+fn what_is_open_leads_with_what_is_broken_for_whom() {
+    for status in [Status::NeedsYou, Status::DraftReady, Status::Budget] {
+        let mut words = words(status);
+        words.broken = "api is down".into();
+        words.shown = format!("home: HTTP 503; {}", words.title);
+        let (subject, body) = mail(&words);
+        let first: Vec<&str> = body.lines().take(2).collect();
+        let first = first.join(" ");
+        assert!(
+            first.starts_with("api is down since 05:10 UTC: home: HTTP 503; "),
+            "{first}"
+        );
+        assert!(subject.contains(": home: HTTP 503; "), "{subject}");
+    }
 }
 
 #[test]

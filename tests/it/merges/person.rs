@@ -146,6 +146,7 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
             };
             steps.insert(0, hangs);
         },
+        config: json!({ "repos": { "elsewhere": {} } }),
         ..Wants::default()
     });
     let fixing = || {

@@ -266,7 +266,7 @@ async fn a_file_of_javascript_that_does_not_load_is_no_red() {
 #[tokio::test]
 async fn another_runner_is_read_by_its_reports() {
     let writes = "import os, sys\nif len(sys.argv) > 1:\n    os.makedirs('out', exist_ok=True)\n    open('out/new.xml', 'w').write(sys.argv[1])\nsys.exit(1)\n";
-    let old = "<testsuite><testcase name=\"old\"/></testsuite>";
+    let old = "<testsuite><testcase name='old'/></testsuite>";
     let bench = Bench::new(&[("run.py", writes), ("out/old.xml", old)]);
     let options = SuiteOptions {
         junit: Some("out/*.xml".to_owned()),
