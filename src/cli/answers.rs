@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
-use anyhow::Context;
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Args;
 
-use super::{Global, tick};
+use super::{
+    Global,
+    tick::{self, Found},
+};
 use crate::{
-    config::Config,
+    config::{Config, load::Purpose},
     exit::{Exit, Fault},
     steps::{Ctx, answers},
 };
@@ -68,32 +70,55 @@ pub fn pause(args: &PauseArgs, global: &Global, config: Config, out: &mut dyn Wr
 
 pub fn resume(args: &ResumeArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
-    answers::resume(&ctx, args.repo.as_deref())?;
-    writeln!(
-        out,
-        "Resumed: {}. The next tick goes on.",
-        args.repo.as_deref().unwrap_or("everything")
-    )?;
+    let ended = answers::resume(&ctx, args.repo.as_deref())?;
+    if ended.is_empty() {
+        let whose = args.repo.as_deref().unwrap_or("tick");
+        writeln!(out, "Nothing stopped {whose}.")?;
+        return Ok(Exit::Ok);
+    }
+    for what in ended {
+        writeln!(out, "Ended: {what}.")?;
+    }
+    writeln!(out, "The next tick goes on.")?;
     Ok(Exit::Ok)
+}
+
+impl RetryArgs {
+    /// Only a branch that is kept has to be read from the forge.
+    pub const fn purpose(&self) -> Purpose {
+        if self.keep_branch { Purpose::Run } else { Purpose::Look }
+    }
 }
 
 pub fn retry(args: &RetryArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
-    let id = tick::find_incident(&ctx, &args.id)?;
-    tick::runtime()?.block_on(answers::retry(&ctx, &id, args.keep_branch))?;
-    writeln!(out, "{id} is open again; the next tick takes it up.")?;
+    let (id, how) = match tick::find(&ctx, &args.id)? {
+        Found::Incident(id) => {
+            super::runtime()?.block_on(answers::retry(&ctx, &id, args.keep_branch))?;
+            (id, "open again")
+        }
+        Found::Cause(row) if args.keep_branch => {
+            let fault = Fault::new(Exit::Usage, format!("cause {} has no branch to keep", row.sig.short()));
+            return Err(fault.advise("without --keep-branch it is handed to repair").into());
+        }
+        Found::Cause(row) => (answers::adopt(&ctx, &row)?, "open"),
+    };
+    writeln!(out, "{id} is {how}; the next tick takes it up.")?;
     Ok(Exit::Ok)
 }
 
 pub fn ignore(args: &IgnoreArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
-    let id = tick::find_incident(&ctx, &args.id)?;
+    let sig = match tick::find(&ctx, &args.id)? {
+        Found::Incident(id) => id.signature(),
+        Found::Cause(row) => row.sig,
+    };
     let until = until(&ctx, &args.time)?;
-    answers::ignore(&ctx, &id.signature(), until, &args.why)?;
+    answers::ignore(&ctx, &sig, until, &args.why)?;
     writeln!(
         out,
-        "Cause {} is ignored until {}.",
-        id.signature().short(),
+        "Cause {} is ignored until {}. What is still there then is told again.",
+        sig.short(),
         until.format("%Y-%m-%d %H:%M UTC")
     )?;
     Ok(Exit::Ok)
@@ -111,6 +136,9 @@ pub fn approve(args: &ApproveArgs, global: &Global, config: Config, out: &mut dy
     Ok(Exit::Ok)
 }
 
+/// Longer is no snooze; and a time that no calendar holds could not be read back.
+const LONGEST: TimeDelta = TimeDelta::days(3650);
+
 /// `90m`, `2h`, `7d`.
 fn until(ctx: &Ctx, text: &str) -> anyhow::Result<DateTime<Utc>> {
     let wrong =
@@ -124,8 +152,9 @@ fn until(ctx: &Ctx, text: &str) -> anyhow::Result<DateTime<Utc>> {
         _ => None,
     };
     let delta = delta.filter(|d| *d > TimeDelta::zero()).ok_or_else(wrong)?;
-    ctx.now()
-        .checked_add_signed(delta)
-        .context("that is too far away")
-        .map_err(|_| wrong().into())
+    if delta > LONGEST {
+        let most = format!("--for {text:?} is longer than {} days", LONGEST.num_days());
+        return Err(Fault::new(Exit::Usage, most).advise("for example --for 365d").into());
+    }
+    Ok(ctx.now() + delta)
 }

@@ -8,12 +8,13 @@ use super::Global;
 use crate::{
     config::{
         Config,
-        load::{Sources, load},
+        load::{LoadError, Sources, load},
         problem::{JsonPath, Step},
         schema,
     },
     exit::{Exit, Fault},
     render,
+    steps::{check, equipped},
 };
 
 #[derive(Debug, Clone, Subcommand)]
@@ -35,15 +36,26 @@ pub fn run(verb: &ConfigVerb, global: &Global, out: &mut dyn Write) -> anyhow::R
         ConfigVerb::Schema => writeln!(out, "{}", serde_json::to_string_pretty(schema::schema())?)?,
         ConfigVerb::Check => {
             let config = load_config(global)?;
+            let problems = check::files(&config, global.clock().now());
+            if !problems.is_empty() {
+                let file = config.home.config_file.clone();
+                return Err(Fault::from(LoadError::Wrong { file, problems }).into());
+            }
             out.write_all(render::config::checked(&summary(&config)).as_bytes())?;
         }
         ConfigVerb::Explain { path } => {
             let unknown =
                 || Fault::new(Exit::Usage, format!("no key {path:?}")).advise("tick config schema lists all keys");
-            let parsed = JsonPath::parse(path).ok_or_else(unknown)?;
+            // As the README spells keys: `*` for any name, `[]` for any element.
+            let pattern = path.contains('*') || path.contains("[]");
+            let parsed = JsonPath::parse(&path.replace("[]", "[0]")).ok_or_else(unknown)?;
             let explained = schema::explain(&parsed).ok_or_else(unknown)?;
-            let current = current_value(&parsed, global);
-            out.write_all(render::config::explain(&parsed, &explained, current.as_ref()).as_bytes())?;
+            let current = if pattern {
+                render::config::Current::Many
+            } else {
+                current_value(&parsed, global).map_or(render::config::Current::NotSet, render::config::Current::Set)
+            };
+            out.write_all(render::config::explain(path, &explained, &current).as_bytes())?;
         }
     }
     Ok(Exit::Ok)
@@ -64,9 +76,12 @@ fn summary(config: &Config) -> render::config::Checked {
                 let probes: usize = repo
                     .targets
                     .iter()
-                    .map(|t| t.health.len() + t.jsonrpc.len() + t.declared.len())
+                    .map(|t| t.health.len() + t.jsonrpc.len() + t.declared.len() + t.logs.len())
                     .sum();
-                (repo.slot.to_string(), repo.mode.word().to_owned(), probes)
+                let (rung, missing) = equipped(config, repo);
+                let lacks = missing.first().filter(|_| rung < repo.mode);
+                let lacks = lacks.map(|why| format!("works as {}: {why}", rung.word()));
+                (repo.slot.to_string(), repo.mode.word().to_owned(), probes, lacks)
             })
             .collect(),
         warnings: config.warnings.clone(),

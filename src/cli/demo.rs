@@ -118,6 +118,10 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
         plant(&world, own, &mut screen)?;
     }
     let mut played = play(&world, args, agent, own.is_some(), &mut screen)?;
+    if INTERRUPTED.load(Ordering::SeqCst) {
+        // What was counted until then is not what happened: the tick in the middle gave no report.
+        return Err(Fault::new(Exit::CouldNot, "interrupted").into());
+    }
     if let (Some(own), Some(before)) = (&own, before) {
         untouched(&own.path, &before, &mut played.missing, &mut screen)?;
     }

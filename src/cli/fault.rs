@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Write};
 
 use crate::{
+    adapters::{git::GitError, github::GitHubError},
     config::load::LoadError,
     exit::{Exit, Fault},
     render,
@@ -50,12 +51,29 @@ fn known(cause: &(dyn std::error::Error + 'static)) -> Option<(Exit, Vec<String>
         let fault = Fault::from(error);
         return Some((fault.exit, fault.advice));
     }
-    let kind = cause.downcast_ref::<std::io::Error>()?.kind();
-    let disk = matches!(
-        kind,
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem
-    );
-    disk.then(|| (Exit::CouldNot, vec!["free some space, or mount it writable".to_owned()]))
+    if cause.is::<GitHubError>() {
+        return Some((
+            Exit::CouldNot,
+            vec!["try again when GitHub answers, or mend the token".to_owned()],
+        ));
+    }
+    if cause.downcast_ref::<GitError>().is_some_and(|error| error.remote) {
+        return Some((
+            Exit::CouldNot,
+            vec!["try again when the host answers, or mend the token".to_owned()],
+        ));
+    }
+    let advice = match cause.downcast_ref::<std::io::Error>()?.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem => {
+            "free some space, or mount it writable"
+        }
+        ErrorKind::PermissionDenied => {
+            "tick runs as a user who may not do that; look at the owner and mode of the file"
+        }
+        ErrorKind::IsADirectory | ErrorKind::NotADirectory => "look at what stands there",
+        _ => return None,
+    };
+    Some((Exit::CouldNot, vec![advice.to_owned()]))
 }
 
 #[cfg(test)]

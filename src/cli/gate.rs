@@ -28,7 +28,9 @@ pub struct GateArgs {
 pub fn run(args: &GateArgs, config: &Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let file = args.file.clone().unwrap_or_else(|| config.home.signals.join(LATEST));
     let snapshot = snapshots::read(&file).map_err(|error| {
-        let fault = Fault::new(Exit::Blind, format!("read {}: {error}", file.display()));
+        // A file that was named is the command line's; our own is what the gate would have seen.
+        let exit = if args.file.is_some() { Exit::Usage } else { Exit::Blind };
+        let fault = Fault::new(exit, format!("read the snapshot {}: {error}", file.display()));
         fault.advise("a tick, or `tick collect`, makes one")
     })?;
     let result = super::runtime()?.block_on(gate(config, &snapshot));

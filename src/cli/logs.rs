@@ -11,7 +11,7 @@ use clap::Args;
 use super::Global;
 use crate::{
     config::{
-        load::{LoadError, Sources, load},
+        load::{LoadError, Purpose, Sources, load_for},
         problem::Problem,
     },
     exit::{Exit, Fault},
@@ -79,7 +79,7 @@ fn pump(mut log: impl Read, reading: &mut Reading) -> std::io::Result<()> {
 
 /// Patterns and known secrets of the home; without a configuration the shipped patterns serve.
 fn means(args: &LogsArgs, global: &Global) -> Result<(Patterns, Redactor), Fault> {
-    let (patterns, redactor) = match load(Sources::of_process(global.home.as_deref())?) {
+    let (patterns, redactor) = match load_for(Sources::of_process(global.home.as_deref())?, Purpose::Look) {
         Ok(config) => (config.patterns.clone(), config.redactor()),
         Err(LoadError::Missing { .. }) => (Patterns::shipped(None), Redactor::default()),
         Err(error) => return Err(error.into()),

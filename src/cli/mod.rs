@@ -20,13 +20,16 @@ pub mod tick;
 use std::{io::Write, path::PathBuf, process::ExitCode};
 
 use chrono::{DateTime, Utc};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    error::{ContextKind, ContextValue},
+};
 
 use crate::{
     adapters::{clock::Clock, host},
     config::{
         Config,
-        load::{LoadError, Sources, load},
+        load::{LoadError, Purpose, Sources, load, load_for},
     },
     exit::Exit,
     render,
@@ -141,7 +144,8 @@ pub fn main() -> ExitCode {
     host::close_to_others();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            unsuggest_hidden(&mut error);
             let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
             // Nothing can be done when even the message cannot be written.
             let _ignored = error.print();
@@ -153,40 +157,99 @@ pub fn main() -> ExitCode {
         Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
         _ => {}
     }
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let closed = std::cell::Cell::new(false);
+    let mut out = std::io::BufWriter::new(Watched {
+        out: std::io::stdout().lock(),
+        closed: &closed,
+    });
     let result = run(&cli, &mut out);
     // What was answered before an error is part of the result.
-    let flushed = out.flush().or_else(|error| match error.kind() {
-        // A reader that has seen enough, such as `head`, is no bug.
-        std::io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    });
-    match result.and_then(|exit| Ok(flushed.map(|()| exit)?)) {
+    let flushed = out.flush();
+    drop(out);
+    match result.and_then(|exit| {
+        Ok(flushed
+            .map(|()| exit)
+            .or_else(|error| if closed.get() { Ok(exit) } else { Err(error) })?)
+    }) {
         Ok(exit) => exit.into(),
+        // A reader that has seen enough, such as `head`, is no bug.
+        Err(_) if closed.get() => Exit::Ok.into(),
         Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
     }
 }
 
+/// A flag that stands in no help is no suggestion.
+fn unsuggest_hidden(error: &mut clap::Error) {
+    let hidden = command();
+    let is_hidden = |flag: &str| {
+        let mut args = hidden.get_arguments();
+        args.any(|arg| arg.is_hide_set() && arg.get_long().is_some_and(|long| flag.trim_start_matches("--") == long))
+    };
+    let suggested = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(flag)) => is_hidden(flag),
+        _ => false,
+    };
+    if suggested {
+        error.remove(ContextKind::SuggestedArg);
+    }
+}
+
+/// Standard output that knows whether its reader went away.
+struct Watched<'a, W> {
+    out: W,
+    closed: &'a std::cell::Cell<bool>,
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.out.write(bytes).inspect_err(|error| self.note(error))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush().inspect_err(|error| self.note(error))
+    }
+}
+
+impl<W> Watched<'_, W> {
+    fn note(&self, error: &std::io::Error) {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            self.closed.set(true);
+        }
+    }
+}
+
+/// The error of a writer whose reader went away.
+fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
+    let io = cause.downcast_ref::<std::io::Error>();
+    let json = cause
+        .downcast_ref::<serde_json::Error>()
+        .and_then(serde_json::Error::io_error_kind);
+    io.map(std::io::Error::kind).or(json) == Some(std::io::ErrorKind::BrokenPipe)
+}
+
 fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
+    let looking = |cli: &Cli| configured_for(&cli.global, Purpose::Look);
     match &cli.verb {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
         Some(Verb::Demo(args)) => demo::run(args, &cli.global, out),
-        Some(Verb::Status) => records::status(&cli.global, configured(&cli.global)?, out),
-        Some(Verb::Incidents) => records::incidents(&cli.global, configured(&cli.global)?, out),
-        Some(Verb::Show(args)) => records::show(args, &cli.global, configured(&cli.global)?, out),
+        Some(Verb::Status) => records::status(&cli.global, looking(cli)?, out),
+        Some(Verb::Incidents) => records::incidents(&cli.global, looking(cli)?, out),
+        Some(Verb::Show(args)) => records::show(args, &cli.global, looking(cli)?, out),
         Some(Verb::Logs(args)) => logs::run(args, &cli.global, stdin(), out),
-        Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Resume(args)) => answers::resume(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Ignore(args)) => answers::ignore(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Approve(args)) => answers::approve(args, &cli.global, configured(&cli.global)?, out),
-        Some(Verb::Audit(verb)) => records::audit(verb, &configured(&cli.global)?, out),
-        Some(Verb::Ledger(verb)) => records::ledger(verb, &configured(&cli.global)?, out),
+        Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured_for(&cli.global, Purpose::Stop)?, out),
+        Some(Verb::Resume(args)) => {
+            answers::resume(args, &cli.global, configured_for(&cli.global, Purpose::Stop)?, out)
+        }
+        Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured_for(&cli.global, args.purpose())?, out),
+        Some(Verb::Ignore(args)) => answers::ignore(args, &cli.global, looking(cli)?, out),
+        Some(Verb::Approve(args)) => answers::approve(args, &cli.global, looking(cli)?, out),
+        Some(Verb::Audit(verb)) => records::audit(verb, &looking(cli)?, out),
+        Some(Verb::Ledger(verb)) => records::ledger(verb, &looking(cli)?, out),
         Some(Verb::Collect(args)) => collect::run(args, &configured(&cli.global)?, cli.global.clock(), out),
-        Some(Verb::Gate(args)) => gate::run(args, &configured(&cli.global)?, out),
+        Some(Verb::Gate(args)) => gate::run(args, &looking(cli)?, out),
         Some(Verb::Guard(args)) => guard::run(args, out),
         Some(Verb::GateChild) => gate::child(stdin(), out),
         Some(Verb::BenchServer(args)) => bench_server::run(args),
@@ -207,7 +270,12 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 
 /// The config of a verb that cannot do without.
 fn configured(global: &Global) -> anyhow::Result<Config> {
-    let loaded = load(Sources::of_process(global.home.as_deref())?);
+    configured_for(global, Purpose::Run)
+}
+
+/// The same for verbs that only look at what tick has stored, or answer it: no secret is needed for that.
+fn configured_for(global: &Global, purpose: Purpose) -> anyhow::Result<Config> {
+    let loaded = load_for(Sources::of_process(global.home.as_deref())?, purpose);
     loaded.map_err(|error| crate::exit::Fault::from(error).into())
 }
 

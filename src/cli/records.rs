@@ -5,12 +5,15 @@ use std::io::Write;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::{Global, tick};
+use super::{
+    Global,
+    tick::{self, Found},
+};
 use crate::{
     config::Config,
     exit::{Exit, Fault},
     render,
-    steps::views,
+    steps::{outbox, views},
     store::{Store, Verified},
 };
 
@@ -18,6 +21,9 @@ use crate::{
 pub struct ShowArgs {
     /// Incident, or the first digits of its cause
     pub id: String,
+    /// Its messages, as they were sent or as they wait
+    #[arg(long)]
+    pub sent: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,8 +54,15 @@ pub fn incidents(global: &Global, config: Config, out: &mut dyn Write) -> anyhow
 
 pub fn show(args: &ShowArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
-    let id = tick::find_incident(&ctx, &args.id)?;
-    out.write_all(render::incidents::show(&views::show(&ctx, &id)?).as_bytes())?;
+    let view = match tick::find(&ctx, &args.id)? {
+        Found::Incident(id) if args.sent => {
+            out.write_all(render::incidents::letters(&outbox::letters(&ctx, &id)?).as_bytes())?;
+            return Ok(Exit::Ok);
+        }
+        Found::Incident(id) => views::show(&ctx, &id)?,
+        Found::Cause(row) => views::show_cause(&ctx, &row)?,
+    };
+    out.write_all(render::incidents::show(&view).as_bytes())?;
     Ok(Exit::Ok)
 }
 

@@ -5,7 +5,6 @@ use std::{
     path::Path,
 };
 
-use anyhow::Context;
 use chrono::{DateTime, Utc};
 use clap::Args;
 
@@ -16,7 +15,7 @@ use crate::{
     model::{IncidentId, TickId, report::Event},
     render,
     steps::{Ctx, Listener, advance, effect::CrashPoints},
-    store::Store,
+    store::{SignatureRow, Store},
     telemetry::Telemetry,
     text::Redactor,
     tick::{Scope, repair_alone, tick},
@@ -60,14 +59,21 @@ pub fn run(args: &TickArgs, global: &Global, config: Config, out: &mut dyn Write
     let scope = if args.observe { Scope::Observe } else { Scope::Whole };
     if args.events {
         let ctx = context(global, config, Some(Box::new(|event: &Event| stream(event))))?;
-        let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
+        let exit = super::runtime()?.block_on(tick(&ctx, scope, args.deep))?;
         stream(&*ctx.report());
         return Ok(exit);
     }
     let (ctx, lines) = open(global, config, args.json)?;
-    let exit = runtime()?.block_on(tick(&ctx, scope, args.deep))?;
-    tell(&ctx, exit, args.json, lines, out)?;
-    Ok(exit)
+    let exit = super::runtime()?.block_on(tick(&ctx, scope, args.deep))?;
+    told(tell(&ctx, exit, args.json, lines, out), exit)
+}
+
+/// A reader that went away is no reason to lose how the tick ended.
+fn told(written: anyhow::Result<()>, exit: Exit) -> anyhow::Result<Exit> {
+    match written {
+        Err(error) if !super::is_closed_pipe(error.as_ref()) => Err(error),
+        Ok(()) | Err(_) => Ok(exit),
+    }
 }
 
 pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
@@ -77,15 +83,14 @@ pub fn run_repair(args: &RepairArgs, global: &Global, config: Config, out: &mut 
         .as_deref()
         .map(|text| find_incident(&ctx, text))
         .transpose()?;
-    let exit = runtime()?.block_on(async { repair_alone(&ctx, only.as_ref()).await })?;
-    tell(&ctx, exit, args.json, lines, out)?;
-    Ok(exit)
+    let exit = super::runtime()?.block_on(async { repair_alone(&ctx, only.as_ref()).await })?;
+    told(tell(&ctx, exit, args.json, lines, out), exit)
 }
 
 /// The first action of each due incident. Reads, and writes nothing.
 fn dry_run(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = looking(global, config)?;
-    let plans = runtime()?.block_on(advance::plan(&ctx))?;
+    let plans = super::runtime()?.block_on(advance::plan(&ctx))?;
     if plans.is_empty() {
         writeln!(out, "Nothing is due.")?;
     }
@@ -95,27 +100,56 @@ fn dry_run(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Resu
     Ok(Exit::Ok)
 }
 
-pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("start the runtime")
+/// What a person named.
+pub(super) enum Found {
+    Incident(IncidentId),
+    /// A cause that never had an incident.
+    Cause(Box<SignatureRow>),
 }
 
-/// An incident by its id, or by the first digits of its cause.
-pub(super) fn find_incident(ctx: &Ctx, text: &str) -> anyhow::Result<IncidentId> {
-    if let Ok(id) = IncidentId::parse(text) {
-        return Ok(id);
-    }
-    let rows = ctx.store().signatures_like(text, 3)?;
+/// An incident by its id, or a cause by its first digits: then its newest incident, where it has one.
+pub(super) fn find(ctx: &Ctx, text: &str) -> anyhow::Result<Found> {
     let usage = |message: String| Fault::new(Exit::Usage, message).advise("tick incidents lists what there is");
+    if let Ok(id) = IncidentId::parse(text) {
+        return match ctx.store().incident(&id)? {
+            Some(_) => Ok(Found::Incident(id)),
+            None => Err(usage(format!("there is no incident {id}")).into()),
+        };
+    }
+    let text = text.trim().to_ascii_lowercase();
+    if text.len() < 4 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(usage(format!(
+            "{text:?} is neither an incident nor the first digits of a cause"
+        ))
+        .into());
+    }
+    let rows = ctx.store().signatures_like(&text, 5)?;
     match rows.as_slice() {
-        [row] => match ctx.store().incident_of(&row.sig)? {
-            Some(incident) => Ok(incident.id),
-            None => Err(usage(format!("cause {} has no incident", row.sig.short())).into()),
-        },
+        [row] => Ok(match ctx.store().incident_of(&row.sig)? {
+            Some(incident) => Found::Incident(incident.id),
+            None => Found::Cause(Box::new(row.clone())),
+        }),
         [] => Err(usage(format!("nothing is known under {text:?}")).into()),
-        _ => Err(usage(format!("{text:?} names several causes; give more digits")).into()),
+        several => {
+            let names: Vec<String> = several
+                .iter()
+                .map(|row| format!("{} in {}", row.sig, row.repo))
+                .collect();
+            let fault = usage(format!("{text:?} names several causes; give more digits"));
+            Err(fault.advise(names.join(", ")).into())
+        }
+    }
+}
+
+/// For verbs that are about incidents only.
+pub(super) fn find_incident(ctx: &Ctx, text: &str) -> anyhow::Result<IncidentId> {
+    match find(ctx, text)? {
+        Found::Incident(id) => Ok(id),
+        Found::Cause(row) => {
+            let short = row.sig.short();
+            let fault = Fault::new(Exit::Usage, format!("cause {short} has no incident"));
+            Err(fault.advise(format!("hand it to repair: tick retry {short}")).into())
+        }
     }
 }
 

@@ -20,6 +20,8 @@ use crate::{
     text::{named, signature},
 };
 
+/// How the title of a failed run begins.
+pub const CI_IS_RED: &str = "CI is red: ";
 /// Failing workflows and jobs that are told in one tick; more of them rarely say more.
 const MOST_WORKFLOWS: usize = 10;
 const MOST_JOBS: usize = 5;
@@ -245,7 +247,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, run: &Run, job: Option<&Job>
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
-    let title = format!("CI is red: {}", where_it_failed.join(" / "));
+    let title = format!("{CI_IS_RED}{}", where_it_failed.join(" / "));
     // Without a log the place is the only thing that tells causes apart.
     let signed = (!log.trim().is_empty()).then(|| signature(log));
     let finished = run.updated_at.unwrap_or(run.created_at);

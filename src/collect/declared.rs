@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{
     adapters::http::{Redirects, Request, Response, RetryPolicy},
-    config::DeclaredUse,
+    config::{DeclaredUse, read_plain},
     model::{
         Sha,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{clean, json as strict, signature},
+    text::{clean, jq::Program, json as strict, signature},
 };
 
 /// What is asked for at the very first look.
@@ -76,6 +76,15 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
         }
         Err(blind) => place.failed(&blind.cause, &session.line(&blind.detail, 400)),
     }
+}
+
+/// Whether the two files of a collector fit each other and what the config gives them.
+pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Result<(), String> {
+    let files = Files::find(collectors, &used.collector).map_err(|blind| blind.detail)?;
+    let spec = Spec::parse(&files.request)?;
+    spec.prepare(used, now, now)?;
+    Program::compile(&files.program).map_err(|fault| format!("{}.jq: {fault}", used.collector))?;
+    Ok(())
 }
 
 async fn look(
@@ -162,7 +171,7 @@ fn read(path: &Path) -> io::Result<String> {
     if fs::metadata(path)?.len() > 64 * 1024 {
         return Err(io::Error::other("it is larger than 64 KiB"));
     }
-    fs::read_to_string(path)
+    read_plain(path)
 }
 
 /// The body, with the arrays of all pages joined.

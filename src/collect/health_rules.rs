@@ -86,8 +86,11 @@ pub(super) fn judge_status(status: StatusCode, accepted: &[u16]) -> Option<Verdi
         return None;
     }
     Some(match code {
-        // Someone is there and counts: alive.
-        429 => Verdict::Up,
+        // Whether users get more than this, and what was to be read, is not known.
+        429 => Verdict::Blind(Blind::new(
+            "rate-limited",
+            "HTTP 429: the service limits our calls; look less often (every_minutes), or let the probe through",
+        )),
         401 | 403 | 407 => Verdict::Blind(Blind::new(
             format!("http-{code}"),
             format!("HTTP {code}: the probe needs a credential; set its headers in the config"),
@@ -157,7 +160,7 @@ mod tests {
             (401, Some("blind http-401")),
             (403, Some("blind http-403")),
             (404, Some("down status:404")),
-            (429, Some("up")),
+            (429, Some("blind rate-limited")),
             (500, Some("down status:500")),
             (503, Some("down status:503")),
         ];

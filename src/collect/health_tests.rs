@@ -58,7 +58,7 @@ fn every_kind_of_answer_is_up_down_or_blind() {
     let cases = [
         ("/ok", "up"),
         ("/numbers", "up"),
-        ("/429", "up"),
+        ("/429", "blind rate-limited"),
         ("/not-ok", "Critical body"),
         ("/500", "Critical status:500"),
         ("/silent", "Critical read_timeout"),

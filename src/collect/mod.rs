@@ -14,6 +14,7 @@ mod log_scan;
 mod logs;
 mod memory;
 mod offline;
+mod plausible;
 mod probe;
 mod pulls;
 #[cfg(test)]
@@ -23,8 +24,9 @@ use std::{collections::BTreeSet, pin::Pin};
 
 use futures_util::future::{Either, join_all, select};
 
+pub use actions::CI_IS_RED;
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
-pub use declared::{Shipped, shipped};
+pub use declared::{Shipped, check, shipped};
 
 use context::{Piece, Place, Session};
 
@@ -173,6 +175,10 @@ fn gather(ctx: &CollectContext<'_>, pieces: Vec<Piece>) -> Collected {
         }
         if let Some(cursor) = piece.cursor {
             collected.cursors.insert(key, cursor);
+        }
+        let now = ctx.clock.now().max(ctx.now);
+        for signal in &mut piece.signals {
+            plausible::bring(signal, now);
         }
         collected.signals.append(&mut piece.signals);
         collected.open_pulls.append(&mut piece.open_pulls);

@@ -82,6 +82,11 @@ pub(super) fn layout(found: &Found, dirs: &raw::Dirs) -> Home {
 }
 
 impl Home {
+    /// A tick has worked here.
+    pub fn has_ledger(&self) -> bool {
+        self.state.join("tick.db").is_file()
+    }
+
     /// A home with everything in one directory.
     pub fn at(root: &Path) -> Self {
         layout(
@@ -101,6 +106,50 @@ impl Home {
         }
         Ok(())
     }
+}
+
+/// Why the directories of this home cannot be what tick writes to, by key of `dirs`: they become private, and old files in
+/// them are removed.
+pub(super) fn misplaced(home: &Home) -> Vec<(&'static str, String)> {
+    let dirs = [("state", &home.state), ("signals", &home.signals), ("logs", &home.logs)];
+    let mut wrong = Vec::new();
+    for (n, (key, dir)) in dirs.iter().enumerate() {
+        let what = if home.root.starts_with(dir) {
+            Some("holds the home itself".to_owned())
+        } else if dirs[..n].iter().any(|(_, other)| other == dir) {
+            Some("is used for something else already".to_owned())
+        } else if holds_others(dir) {
+            Some("holds files of something else".to_owned())
+        } else {
+            None
+        };
+        wrong.extend(what.map(|what| (*key, format!("{} {what}", dir.display()))));
+    }
+    wrong
+}
+
+/// An open directory that has something in it, and nothing that tick makes.
+fn holds_others(dir: &Path) -> bool {
+    let is_open = |meta: &fs::Metadata| meta.mode() & 0o077 != 0;
+    if !fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir() && is_open(&meta)) {
+        return false;
+    }
+    let ours = |name: &str| {
+        matches!(name, ".gitkeep" | "tick.db" | "locks" | "latest.json" | "agents")
+            || name.starts_with("run-")
+            || name.ends_with(".json.zst")
+    };
+    let mut names = fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    let mut any = false;
+    let marked = names.any(|name| {
+        any = true;
+        name.to_str().is_some_and(ours)
+    });
+    any && !marked
 }
 
 fn prepare_dir(dir: &Path) -> Result<(), Fault> {
@@ -126,6 +175,11 @@ fn prepare_dir(dir: &Path) -> Result<(), Fault> {
             "chown it to the user that runs tick, or run tick as uid {}",
             meta.uid()
         ))),
+        Ok(_) if holds_others(dir) => Err(Fault::new(
+            Exit::Config,
+            format!("cannot use {}: it holds files of something else", dir.display()),
+        )
+        .advise("name an empty directory in config.json, key dirs")),
         Ok(meta) if meta.mode() & 0o077 != 0 => {
             fs::set_permissions(dir, fs::Permissions::from_mode(0o700)).map_err(|e| could_not("restrict", dir, &e))
         }

@@ -44,6 +44,17 @@ impl Sources {
     }
 }
 
+/// What a verb is going to do with the config.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Look at sources, send, repair: everything has to be right.
+    Run,
+    /// Read and write our own state: values that only this shell's environment lacks are not needed.
+    Look,
+    /// Stop or release: only where the state is has to be known.
+    Stop,
+}
+
 /// Why there is no config. The words for people are made in `render/config.rs`.
 #[derive(Debug)]
 pub enum LoadError {
@@ -67,6 +78,11 @@ impl From<Fault> for LoadError {
 
 /// The config of a home, with everything checked that can be checked without asking anybody.
 pub fn load(sources: Sources) -> Result<Config, LoadError> {
+    load_for(sources, Purpose::Run)
+}
+
+/// The config for a purpose: what that does not need may be wrong.
+pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError> {
     let Sources {
         home: flag,
         cwd,
@@ -74,12 +90,18 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
     } = sources;
     let found = home::find(flag.as_deref(), &cwd, &env)?;
     let file = found.root.join("config.json");
-    let Some(text) = read(&file)? else {
-        return Err(LoadError::Missing { file });
+    let stop = purpose == Purpose::Stop;
+    let text = match read(&file) {
+        Ok(Some(text)) => text,
+        // Whatever keeps the file from being read keeps nobody from stopping: the ledger may be in its default place.
+        Ok(None) | Err(_) if stop && home::layout(&found, &raw::Dirs::default()).has_ledger() => "{}".to_owned(),
+        Ok(None) => return Err(LoadError::Missing { file }),
+        Err(error) => return Err(error),
     };
     let mut problems = Vec::new();
     let dotenv = found.root.join(".env");
-    if let Some(text) = read(&dotenv)? {
+    let more = read(&dotenv);
+    if let Some(text) = if stop { more.unwrap_or_default() } else { more? } {
         match parse_dotenv(&text) {
             Ok(values) => env.fill_from(values),
             Err(wrong) => problems.extend(
@@ -89,16 +111,35 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
             ),
         }
     }
-    let (config, more) = from_value_text(&text, &env, &|dirs| home::layout(&found, dirs));
+    let layout = |dirs: &raw::Dirs| home::layout(&found, dirs);
+    let (config, more) = from_value_text(&text, &env, &layout);
     problems.extend(more);
+    // A file that is no JSON at all hides where its state is.
+    let in_default_place = || {
+        from_value_text("{}", &env, &layout)
+            .0
+            .filter(|c| stop && c.home.has_ledger())
+    };
+    let config = config.or_else(in_default_place);
     let Some(mut config) = config else {
         return Err(LoadError::Wrong { file, problems });
     };
+    let dirs = JsonPath::default().key("dirs");
+    problems.extend(
+        home::misplaced(&config.home)
+            .into_iter()
+            .map(|(key, what)| Problem::new(dirs.key(key), what).example(format!("\"/var/lib/tick/{key}\""))),
+    );
     let (digests, more) = trust::examine(&config.home, &dotenv);
     config.digests = digests;
     config.toolchain_env = toolchain_env(&env);
     problems.extend(more);
     problems.extend(trust::check_place(&config.home, &watched(&config)));
+    problems.retain(|problem| match purpose {
+        Purpose::Run => true,
+        Purpose::Look => !problem.absent,
+        Purpose::Stop => false,
+    });
     if problems.is_empty() {
         Ok(config)
     } else {
@@ -154,7 +195,8 @@ fn from_value_text(
         return (None, problems);
     };
     let home = layout(&root.dirs);
-    let patterns = match fs::read_to_string(home.collectors.join("patterns.json")) {
+    let own = home.collectors.join("patterns.json");
+    let patterns = match trust::read_plain(&own) {
         Ok(text) => Some(text),
         Err(error) => {
             if error.kind() != ErrorKind::NotFound {
@@ -214,7 +256,7 @@ fn watched(config: &Config) -> Vec<String> {
 }
 
 fn read(file: &Path) -> Result<Option<String>, LoadError> {
-    match fs::read_to_string(file) {
+    match trust::read_plain(file) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == ErrorKind::InvalidData => Err(LoadError::Wrong {

@@ -12,6 +12,8 @@ pub mod schema;
 pub mod trust;
 mod validate;
 
+pub use trust::read_plain;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use schemars::JsonSchema;

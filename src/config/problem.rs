@@ -1,7 +1,7 @@
 //! One thing that is wrong with the configuration: where, what was found, and what would be right.
 //! The words around a list of them are made in `render/config.rs`.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::text::logs::PatternFault;
 
@@ -53,8 +53,17 @@ impl fmt::Display for JsonPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(key) if n == 0 => write!(f, "{key}")?,
-                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Key(key) => {
+                    f.write_str(if n == 0 { "" } else { "." })?;
+                    // A name of the owner's may hold anything.
+                    for c in key.chars() {
+                        if c.is_control() {
+                            write!(f, "{}", c.escape_default())?;
+                        } else {
+                            f.write_char(c)?;
+                        }
+                    }
+                }
                 Step::Index(index) => write!(f, "[{index}]")?,
             }
         }
@@ -68,6 +77,8 @@ pub struct Problem {
     pub path: JsonPath,
     pub what: String,
     pub example: Option<String>,
+    /// Only a value of this process's environment is missing: verbs that send nothing can do without.
+    pub absent: bool,
 }
 
 impl Problem {
@@ -76,6 +87,7 @@ impl Problem {
             path,
             what: what.into(),
             example: None,
+            absent: false,
         }
     }
 
@@ -84,6 +96,13 @@ impl Problem {
         let mut path = vec![Step::Key(file.to_owned())];
         path.extend(JsonPath::parse(&fault.at).unwrap_or_default().0);
         Self::new(JsonPath(path), fault.what).example(fault.example)
+    }
+
+    /// A value that this process's environment lacks.
+    #[must_use]
+    pub fn absent(mut self) -> Self {
+        self.absent = true;
+        self
     }
 
     #[must_use]

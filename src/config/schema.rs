@@ -112,7 +112,7 @@ pub fn all_keys() -> Vec<String> {
     out
 }
 
-/// Whether every number is within the range that its schema names. Cheap: the fast way of a config that is right.
+/// Whether every number is within the range that its schema names, and no list stands for an object. Cheap: the fast way of a config that is right.
 pub(super) fn within_ranges(value: &Value) -> bool {
     fn walk(value: &Value, node: &Value) -> bool {
         let bound = |name: &str| node.get(name).and_then(Value::as_f64);
@@ -121,9 +121,14 @@ pub(super) fn within_ranges(value: &Value) -> bool {
                 let n = number.as_f64().unwrap_or(f64::NAN);
                 bound("minimum").is_none_or(|min| n >= min) && bound("maximum").is_none_or(|max| n <= max)
             }
-            Value::Array(list) => resolve(node)
-                .get("items")
-                .is_none_or(|items| list.iter().all(|value| walk(value, items))),
+            // A list in the place of an object would fill its keys by position.
+            Value::Array(list) => {
+                let node = resolve(node);
+                node.get("properties").is_none()
+                    && node
+                        .get("items")
+                        .is_none_or(|items| list.iter().all(|value| walk(value, items)))
+            }
             Value::Object(map) => map.iter().all(|(key, value)| {
                 let node = resolve(node);
                 let child = node.get("properties").and_then(|p| p.get(key));

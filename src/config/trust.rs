@@ -57,6 +57,15 @@ fn files_below(dir: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The text of a plain file. Opening a pipe would wait for its writer.
+pub fn read_plain(file: &Path) -> std::io::Result<String> {
+    if fs::metadata(file)?.is_file() {
+        fs::read_to_string(file)
+    } else {
+        Err(std::io::Error::other("it is not a plain file"))
+    }
+}
+
 fn digest(file: &Path) -> Option<String> {
     if fs::metadata(file).ok()?.len() > MAX_BYTES {
         return None;

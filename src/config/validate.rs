@@ -130,6 +130,12 @@ impl Checks<'_> {
         self.problems.push(Problem::new(path, what).example(example));
     }
 
+    /// The environment lacks a variable that the file asks for.
+    fn absent(&mut self, path: JsonPath, what: String, variable: &str) {
+        let example = format!("{variable}=… in .env");
+        self.problems.push(Problem::new(path, what).example(example).absent());
+    }
+
     fn search_path(&mut self, root: &raw::Root) -> Vec<PathBuf> {
         let mut path = self.absolute(&root.path, "path", "\"/usr/local/bin\"");
         path.extend(self.context.env.path());
@@ -330,7 +336,7 @@ impl Checks<'_> {
         for (key, address) in from.iter().map(|a| ("from", a)).chain(to.iter().map(|a| ("to", a))) {
             if address.parse::<lettre::message::Mailbox>().is_err() {
                 let what = format!("{} is not a mail address", quote_str(address));
-                self.problem(at.key(key), what, "\"owner@acme.example\"");
+                self.problem(at.key(key), what, "\"owner@host\"");
             }
         }
         let mail = match (&raw.file, raw.email, env.secret("SMTP_URL")) {
@@ -356,8 +362,9 @@ impl Checks<'_> {
                     "is true, but not set in the environment or .env: {}",
                     missing.join(", ")
                 );
-                self.problem(at.key("email"), what, &format!("{}=… in .env", missing[0]));
-                MailBackend::Off
+                self.absent(at.key("email"), what, missing[0]);
+                // Who goes on without sends nothing, and shall not say that no mail is configured.
+                MailBackend::Smtp(url.unwrap_or_else(|| SecretString::from("")))
             }
         };
         Notify {
@@ -392,7 +399,7 @@ impl Checks<'_> {
         }
         let Some(value) = self.context.env.secret(variable) else {
             let what = format!("names {variable}, which is not set in the environment or .env");
-            self.problem(at, what, &format!("{variable}=… in .env"));
+            self.absent(at, what, variable);
             return None;
         };
         self.secrets.values.insert(variable.to_owned(), value.clone());

@@ -34,6 +34,8 @@ pub struct KnownIncident {
     pub joined: bool,
     pub outcome: Option<IncidentOutcome>,
     pub closed_at: Option<DateTime<Utc>>,
+    /// It is open, and a person was told that it is theirs.
+    pub with_person: bool,
 }
 
 /// One group of signals of one signature in this snapshot.
@@ -58,6 +60,8 @@ pub enum Standing {
     Inventory,
     /// Has an incident, or a word of a person; nothing new to do.
     Handled,
+    /// A person has it, or said no to it, and it is far more than it was: told once.
+    Worse { why: String },
     /// A symptom that waits: it joins a cause of this slot, or opens after two bad ticks.
     Symptom,
     /// Too mild to act on.
@@ -131,7 +135,11 @@ fn first_time(group: &Group) -> Standing {
 /// It had an incident, which may be over. A verdict about another cause says nothing about a symptom that joined it.
 fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
     let Some(outcome) = incident.outcome else {
-        return Standing::Handled;
+        return if incident.with_person {
+            worse(group, known)
+        } else {
+            Standing::Handled
+        };
     };
     match outcome {
         IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone => {
@@ -156,9 +164,21 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
             if incident.joined {
                 open(group, known, "still there when what it came with is over")
             } else {
-                Standing::Handled
+                worse(group, known)
             }
         }
+    }
+}
+
+fn worse(group: &Group, known: &Known) -> Standing {
+    match rise(group, known) {
+        Some(expected) if !group.kind.is_symptom() => Standing::Worse {
+            why: format!(
+                "it got worse: {} events since the look before, {expected:.0} were to be expected",
+                group.count
+            ),
+        },
+        Some(_) | None => Standing::Handled,
     }
 }
 
@@ -166,16 +186,21 @@ fn inventory(group: &Group, known: &Known) -> Standing {
     if group.first_seen - known.last_seen >= QUIET {
         return open(group, known, "known from first sight, back after seven quiet days");
     }
+    if rise(group, known).is_some() {
+        return open(group, known, "known from first sight, and rising");
+    }
+    Standing::Handled
+}
+
+/// How many events were to be expected, where there are significantly more.
+fn rise(group: &Group, known: &Known) -> Option<f64> {
     let history = (known.last_seen - known.first_seen).max(TimeDelta::minutes(15));
     let before = rate_per_hour(known.count, history);
     let window = (group.last_seen - known.last_seen).max(TimeDelta::minutes(15));
     let now = rate_per_hour(group.count, window);
     #[expect(clippy::cast_precision_loss, reason = "hours of at most some years")]
     let expected = before * window.num_seconds() as f64 / 3600.0;
-    if now > RISE_FACTOR * before && poisson_at_least(group.count, expected) <= RISE_P {
-        return open(group, known, "known from first sight, and rising");
-    }
-    Standing::Handled
+    (now > RISE_FACTOR * before && poisson_at_least(group.count, expected) <= RISE_P).then_some(expected)
 }
 
 #[cfg(test)]
@@ -215,6 +240,7 @@ mod tests {
                 joined: false,
                 outcome,
                 closed_at: outcome.map(|_| t(-5)),
+                with_person: false,
             }),
         }
     }
@@ -276,6 +302,22 @@ mod tests {
             joined.incident.as_mut().unwrap().outcome = None;
             assert_eq!(standing(&probe, Some(&joined)), Standing::Handled);
         }
+    }
+
+    #[test]
+    fn what_a_person_has_or_declined_is_told_again_when_it_is_far_more() {
+        let calm = group(SignalKind::Exception, false);
+        let mut storm = calm.clone();
+        storm.count = 5000;
+        let mut open = known(Some((1, None)));
+        open.incident.as_mut().unwrap().with_person = true;
+        let declined = known(Some((1, Some(IncidentOutcome::Declined))));
+        for entry in [&open, &declined] {
+            assert_eq!(standing(&calm, Some(entry)), Standing::Handled);
+            assert!(matches!(standing(&storm, Some(entry)), Standing::Worse { .. }));
+        }
+        open.incident.as_mut().unwrap().with_person = false;
+        assert_eq!(standing(&storm, Some(&open)), Standing::Handled, "tick is at it");
     }
 
     #[test]

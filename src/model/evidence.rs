@@ -157,6 +157,16 @@ pub struct Proof {
     pub digest: String,
 }
 
+/// Among what a proof does not show: the red run raises the incident's error, where no assertion is made.
+pub const NOT_ASSERTED: &str = "The failing run fails with an error like the incident's, not with an assertion.";
+
+impl Proof {
+    /// The red run fails in an assertion of the test.
+    pub fn is_by_assertion(&self) -> bool {
+        !self.not_proven.iter().any(|sentence| sentence == NOT_ASSERTED)
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub pass: u32,

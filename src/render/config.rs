@@ -1,10 +1,7 @@
 //! Words about the configuration: its problems, what a key means, what to do without one.
 
 use super::page::{Page, count, widest};
-use crate::config::{
-    problem::{JsonPath, Problem},
-    schema::Explained,
-};
+use crate::config::{problem::Problem, schema::Explained};
 
 /// A path that is wider stands on a line of its own.
 const WIDEST_PATH: usize = 32;
@@ -40,14 +37,19 @@ pub fn problems(file: &str, list: &[Problem]) -> String {
     page.finish()
 }
 
+/// What a key is in the file now.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Current {
+    Set(serde_json::Value),
+    NotSet,
+    /// A pattern that stands for several keys.
+    Many,
+}
+
 /// What a key means, its type, default, an example, and the value that holds now.
-pub fn explain(path: &JsonPath, explained: &Explained, current: Option<&serde_json::Value>) -> String {
+pub fn explain(path: &str, explained: &Explained, current: &Current) -> String {
     let mut page = Page::default();
-    page.line(if path.0.is_empty() {
-        "config.json".to_owned()
-    } else {
-        path.to_string()
-    });
+    page.line(if path.is_empty() { "config.json" } else { path });
     let mut row = |name: &str, text: &str| page.hanging(&format!("  {name}"), 12, text);
     row("meaning", &explained.description);
     row("type", &explained.kind);
@@ -61,8 +63,9 @@ pub fn explain(path: &JsonPath, explained: &Explained, current: Option<&serde_js
         row("keys", &explained.keys.join(", "));
     }
     match current {
-        Some(value) => row("now", &value.to_string()),
-        None => row("now", "not set"),
+        Current::Set(value) => row("now", &value.to_string()),
+        Current::NotSet => row("now", "not set"),
+        Current::Many => {}
     }
     page.finish()
 }
@@ -71,8 +74,8 @@ pub fn explain(path: &JsonPath, explained: &Explained, current: Option<&serde_js
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub file: String,
-    /// Slot, mode, number of things that are looked at.
-    pub repos: Vec<(String, String, usize)>,
+    /// Slot, mode, number of things that are looked at, and what keeps it from that mode.
+    pub repos: Vec<(String, String, usize, Option<String>)>,
     pub warnings: Vec<String>,
 }
 
@@ -83,11 +86,12 @@ pub fn checked(checked: &Checked) -> String {
         page.line("  it names no repos yet, so a tick looks at nothing");
     }
     let width = widest(checked.repos.iter().map(|(slot, ..)| slot.as_str()));
-    for (slot, mode, probes) in &checked.repos {
-        page.line(format!(
-            "  {slot:width$}  {mode:12}  {}",
-            count(*probes as u64, "probe")
-        ));
+    for (slot, mode, probes, lacks) in &checked.repos {
+        let probes = count(*probes as u64, "probe");
+        page.line(format!("  {slot:width$}  {mode:12}  {probes}"));
+        if let Some(lacks) = lacks {
+            page.hanging("", width + 4, lacks);
+        }
     }
     for warning in &checked.warnings {
         page.hanging("  warn", 8, warning);
@@ -112,6 +116,7 @@ pub fn no_config_text(file: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::problem::JsonPath;
 
     fn problem(path: &str, what: &str, example: &str) -> Problem {
         Problem::new(JsonPath::parse(path).unwrap(), what).example(example)

@@ -73,6 +73,39 @@ pub struct ShowView {
     pub unmet: Vec<Unmet>,
 }
 
+/// A message that was written about an incident.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetterView {
+    pub at: DateTime<Utc>,
+    /// `done`, `not sent: …` or `given up: …`.
+    pub stands: String,
+    pub subject: String,
+    pub body: String,
+}
+
+/// Each message as it was sent, or as it waits.
+pub fn letters(letters: &[LetterView]) -> String {
+    let mut page = Page::default();
+    if letters.is_empty() {
+        page.line("No message was written about it.");
+    }
+    for letter in letters {
+        let stands = if letter.stands == "done" {
+            "sent"
+        } else {
+            &letter.stands
+        };
+        page.line(format!("{}  {stands}", moment(letter.at)));
+        page.line(format!("Subject: {}", letter.subject));
+        page.blank();
+        for line in letter.body.lines() {
+            page.line(line);
+        }
+        page.blank();
+    }
+    page.finish()
+}
+
 /// A condition that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
@@ -142,7 +175,7 @@ pub fn show(view: &ShowView) -> String {
         page.line(view.unmet_heading.clone());
         for unmet in &view.unmet {
             page.hanging("  -", 4, &format!("{}: {}", unmet.condition, unmet.value));
-            page.hanging("", 4, &format!("{} can change it; looked at {}", unmet.who, unmet.when));
+            page.hanging("", 4, &format!("{} can change it; {}", unmet.who, unmet.when));
         }
     }
     page.blank();
@@ -220,7 +253,7 @@ mod tests {
                 condition: "check set".into(),
                 value: "pending: test".into(),
                 who: "CI".into(),
-                when: "03:15 UTC".into(),
+                when: "looked at next 03:15 UTC".into(),
             }],
         };
         insta::assert_snapshot!(show(&view), @r"
@@ -253,7 +286,7 @@ mod tests {
 
         Why not merged
           - check set: pending: test
-            CI can change it; looked at 03:15 UTC
+            CI can change it; looked at next 03:15 UTC
 
         incident c4d81e6fc4d81e6f-1
         ");

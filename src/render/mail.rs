@@ -8,7 +8,10 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use super::page::{Page, count};
 use crate::{
     decide::facts::Status,
-    model::{IncidentId, PullNumber, Sha},
+    model::{
+        IncidentId, PullNumber, Sha,
+        signal::{Severity, SignalKind},
+    },
     text::{Untrusted, fence::code_block},
 };
 
@@ -29,9 +32,15 @@ pub struct MailWords {
     pub slot: String,
     /// The cause in one line, from our own template.
     pub title: String,
+    /// What is broken for whom, in front of "since …": `api is down`.
+    pub broken: String,
+    /// What shows it: the title, or what users feel of it and then the title.
+    pub shown: String,
     pub incident: Option<IncidentId>,
     pub now: DateTime<Utc>,
     pub since: Option<DateTime<Utc>>,
+    /// The last event.
+    pub last: Option<DateTime<Utc>>,
     /// Events so far.
     pub count: u64,
     /// The decision's own sentence: why this message is sent.
@@ -89,9 +98,12 @@ impl MailWords {
             name: String::new(),
             slot: slot.to_owned(),
             title: title.to_owned(),
+            broken: format!("{slot} fails"),
+            shown: title.to_owned(),
             incident: None,
             now,
             since: None,
+            last: None,
             count: 0,
             why: String::new(),
             culprit: None,
@@ -125,6 +137,12 @@ impl MailWords {
         self.merge
             .as_ref()
             .map_or_else(|| "the merge".to_owned(), |sha| format!("merge {}", sha.short()))
+    }
+
+    /// `PR #1 (98c4ebf)`.
+    fn landed_words(&self) -> String {
+        let merge = self.merge.as_ref().map(|sha| format!(" ({})", sha.short()));
+        format!("{}{}", self.pull_words(), merge.unwrap_or_default())
     }
 
     fn look_words(&self) -> String {
@@ -183,7 +201,11 @@ fn subject(words: &MailWords, tag: &str) -> String {
     } else {
         format!("{}/{}", words.name, words.slot)
     };
-    format!("[{place}] {tag}: {}", words.title)
+    // What users feel stands before the title.
+    let open = matches!(words.status, Status::NeedsYou | Status::DraftReady | Status::Budget);
+    let felt = open && words.shown.ends_with(&words.title);
+    let what = if felt { &words.shown } else { &words.title };
+    format!("[{place}] {tag}: {what}")
 }
 
 fn body(words: &MailWords, shape: &Shape) -> String {
@@ -212,11 +234,11 @@ fn body(words: &MailWords, shape: &Shape) -> String {
         fenced(&mut page, &guess.text);
         page.blank();
     }
-    let did: Vec<&str> = words
+    let did: Vec<String> = words
         .did
         .iter()
-        .map(String::as_str)
-        .chain([shape.did.as_str()])
+        .map(|text| sentence(text))
+        .chain([shape.did.clone()])
         .filter(|s| !s.is_empty())
         .collect();
     for (label, text) in [
@@ -281,7 +303,6 @@ fn measured(page: &mut Page, words: &MailWords) {
     page.blank();
 }
 
-/// The only place of a mail where text from outside stands.
 /// A line as long as fits several rows of a screen.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(LINE_CHARS) {
@@ -290,6 +311,7 @@ fn cut(line: &str) -> String {
     }
 }
 
+/// The only place of a mail where text from outside stands.
 fn fenced(page: &mut Page, text: &Untrusted) {
     let block = code_block(text);
     let lines: Vec<&str> = block.lines().collect();
@@ -326,6 +348,33 @@ pub(super) fn duration(span: TimeDelta) -> String {
         0..120 => count(minutes, "minute"),
         120..2880 => count(minutes / 60, "hour"),
         _ => count(minutes / 1440, "day"),
+    }
+}
+
+fn since_words(words: &MailWords) -> String {
+    words
+        .since
+        .map(|at| format!(" since {}", clock(at, words.now)))
+        .unwrap_or_default()
+}
+
+/// What is broken for whom, without since when.
+pub fn broken(slot: &str, kind: SignalKind, severity: Severity) -> String {
+    match kind {
+        SignalKind::Health | SignalKind::Probe if severity >= Severity::Critical => format!("{slot} is down"),
+        SignalKind::Health | SignalKind::Probe => format!("{slot} is not well"),
+        SignalKind::Deploy => format!("a deployment of {slot} failed"),
+        SignalKind::Ci => format!("the default branch of {slot} is red"),
+        SignalKind::Exception | SignalKind::Log => format!("{slot} fails"),
+        SignalKind::Session | SignalKind::Task | SignalKind::Alert => format!("{slot} raises an alert"),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{}.", text.trim_end_matches('.'))
     }
 }
 

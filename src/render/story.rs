@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use super::page::count;
 use crate::{
     decide::facts::Landing,
     exit::Exit,
@@ -93,8 +94,11 @@ pub fn summary(report: &Report, exit: Exit) -> String {
     let word = if healthy { "healthy" } else { exit.meaning() };
     let _ = writeln!(
         text,
-        "{word}: {} sources in {} ms, {} signals, {} model calls",
-        report.sources, report.collect_ms, report.signals, report.models_called
+        "{word}: {} in {} ms, {}, {}",
+        count(report.sources, "source"),
+        report.collect_ms,
+        count(report.signals, "event"),
+        count(report.models_called.into(), "model call"),
     );
     for blind in &report.blind {
         let _ = writeln!(text, "blind  {}", console(blind));
@@ -106,7 +110,9 @@ pub fn summary(report: &Report, exit: Exit) -> String {
         let _ = writeln!(text, "unsent {}; the next tick tries again", console(unsent));
     }
     for waiting in &report.waiting {
-        let _ = writeln!(text, "{}  {}", waiting.incident, console(&waiting.why));
+        let short = waiting.incident.signature();
+        let _ = writeln!(text, "{}  {}  {}", short.short(), waiting.repo, console(&waiting.title));
+        let _ = writeln!(text, "          {}", console(&waiting.why));
     }
     text
 }

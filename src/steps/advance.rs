@@ -11,7 +11,10 @@ use crate::{
         facts::{Facts, Policy, Seen},
         next::{self, Next},
     },
-    model::{incident::Incident, report::Waiting},
+    model::{
+        incident::{Incident, IncidentOutcome},
+        report::Waiting,
+    },
     store::{Claim, DecisionRow},
 };
 
@@ -53,6 +56,10 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
     }
     recover(ctx, &claim)?;
     if ctx.config.repo(&incident.repo).is_none() {
+        let row = ctx.store().signature(&incident.id.signature())?;
+        if row.is_some_and(|row| row.ignored_until.is_some_and(|until| until > now)) {
+            return Ok(ctx.store().close(&claim, IncidentOutcome::Ignored, now)?);
+        }
         return without_repo(ctx, &claim, incident);
     }
     for turn in 1..=TURNS {
@@ -70,12 +77,7 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
             }
             Next::Wait { until, why } => {
                 ctx.store().set_due(&claim, until)?;
-                ctx.report().waiting.push(Waiting {
-                    incident: incident.id.clone(),
-                    repo: incident.repo.clone(),
-                    why,
-                });
-                return Ok(());
+                return waits(ctx, incident, why);
             }
             Next::Done { outcome } => {
                 ctx.store().close(&claim, outcome, ctx.now())?;
@@ -95,15 +97,23 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
 /// of it is lost.
 fn without_repo(ctx: &Ctx, claim: &Claim, incident: &Incident) -> Result<()> {
     ctx.store().set_due(claim, ctx.now() + TimeDelta::hours(1))?;
-    ctx.report().waiting.push(Waiting {
+    let why = format!(
+        "repo {} is no longer in the config: put it back under this name, or end this with tick ignore {}",
+        incident.repo,
+        incident.id.signature().short()
+    );
+    waits(ctx, incident, why)
+}
+
+fn waits(ctx: &Ctx, incident: &Incident, why: String) -> Result<()> {
+    let row = ctx.store().signature(&incident.id.signature())?;
+    let waiting = Waiting {
         incident: incident.id.clone(),
         repo: incident.repo.clone(),
-        why: format!(
-            "repo {} is no longer in the config: put it back under this name, or end this with tick ignore {}",
-            incident.repo,
-            incident.id.signature().short()
-        ),
-    });
+        title: row.map(|row| super::title_line(ctx, &row)).unwrap_or_default(),
+        why,
+    };
+    ctx.report().waiting.push(waiting);
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use crate::{
     },
     config::{Agent, Billing, CommandLine},
     decide::budget,
+    exit::{Exit, Fault},
     model::{IncidentId, RunId, Slot},
     render::prompt::PromptSet,
     store::Claim,
@@ -171,5 +172,12 @@ pub(super) fn nonce() -> Result<crate::text::fence::Nonce> {
 
 /// The owner's prompts, or the shipped ones.
 pub(super) fn prompts(ctx: &Ctx) -> Result<PromptSet> {
-    PromptSet::with(&agents::prompt_overrides(&ctx.config.home.prompts)?)
+    let set = agents::prompt_overrides(&ctx.config.home.prompts).and_then(|own| PromptSet::with(&own));
+    set.map_err(|error| {
+        Fault::new(Exit::Config, format!("{error:#}"))
+            .advise(
+                "mend the template in prompts/, or remove it to use the one in the program; then: tick config check",
+            )
+            .into()
+    })
 }

@@ -1,8 +1,11 @@
 //! A person's word, as facts in the store. A sign may always stop; nothing here merges or pushes anything.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
@@ -10,8 +13,10 @@ use super::{Ctx, evidence::kind};
 use crate::{
     adapters::host,
     decide::facts::Approved,
+    exit::{Exit, Fault},
     model::{IncidentId, Sha, Signature, Slot, incident::IncidentOutcome},
-    store::{Claim, Store},
+    store::{Claim, NewIncident, SignatureRow, Store, TickLock, locks::Tried},
+    text::Untrusted,
 };
 
 const PAUSE: &str = "pause";
@@ -26,10 +31,29 @@ pub(super) fn sign(ctx: &Ctx, slot: Option<&Slot>) -> PathBuf {
     ctx.config.home.state.join(name)
 }
 
+/// A slot of the config or, since one may have to be stopped whose config is gone, of the ledger.
+fn slot_named(ctx: &Ctx, name: &str) -> Result<Slot> {
+    let mut known: BTreeSet<Slot> = ctx.config.repos.keys().cloned().collect();
+    known.extend(ctx.store().sources()?.into_iter().map(|source| source.repo));
+    known.extend(ctx.store().open_incidents()?.into_iter().map(|incident| incident.repo));
+    if let Some(slot) = known.iter().find(|slot| slot.as_str() == name) {
+        return Ok(slot.clone());
+    }
+    let names: Vec<&str> = known.iter().map(Slot::as_str).collect();
+    let fault = Fault::new(Exit::Usage, format!("no repo is called {name:?}"));
+    Err(fault.advise(format!("there is: {}", names.join(", "))).into())
+}
+
+/// A person's reason, as a line can show it.
+fn reason(ctx: &Ctx, why: &str) -> String {
+    Untrusted::new(why, &ctx.redactor).line(300)
+}
+
 /// Stops everything, or one repo, before its next mutation; a running agent within a second.
 pub fn pause(ctx: &Ctx, repo: Option<&str>, why: &str) -> Result<()> {
-    let slot = repo.map(Slot::parse).transpose()?;
+    let slot = repo.map(|name| slot_named(ctx, name)).transpose()?;
     let by = host::user_at_host();
+    let why = reason(ctx, why);
     let value = format!("{why}; by {by} since {}", ctx.now().format("%Y-%m-%d %H:%M UTC"));
     ctx.store()
         .set_flag(&flag_name(slot.as_ref()), Some(&value), &by, ctx.now())?;
@@ -39,11 +63,15 @@ pub fn pause(ctx: &Ctx, repo: Option<&str>, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// Ends a pause. Without a repo it also ends frozen merges and dropped autonomy.
-pub fn resume(ctx: &Ctx, repo: Option<&str>) -> Result<()> {
+/// Ends a pause. Without a repo it also ends frozen merges and dropped autonomy. Says what it ended.
+pub fn resume(ctx: &Ctx, repo: Option<&str>) -> Result<Vec<String>> {
     let by = host::user_at_host();
+    if let Some(name) = repo {
+        slot_named(ctx, name)?;
+    }
     let flags = ctx.store().flags()?;
-    for name in flags.keys() {
+    let mut ended = Vec::new();
+    for (name, value) in &flags {
         let (what, of) = name
             .split_once(':')
             .map_or((name.as_str(), None), |(what, of)| (what, Some(of)));
@@ -58,9 +86,15 @@ pub fn resume(ctx: &Ctx, repo: Option<&str>) -> Result<()> {
         if what == PAUSE {
             remove(&sign(ctx, of.map(Slot::parse).transpose()?.as_ref()))?;
         }
+        let whose = of.unwrap_or("everything");
+        ended.push(match what {
+            PAUSE => format!("the pause of {whose} ({value})"),
+            "freeze" => format!("the freeze of all merges ({value})"),
+            _ => format!("the fall back to drafts of {whose} ({value})"),
+        });
     }
     ctx.store().print_audit()?;
-    Ok(())
+    Ok(ended)
 }
 
 fn remove(file: &Path) -> Result<()> {
@@ -75,7 +109,8 @@ fn remove(file: &Path) -> Result<()> {
 fn claim(store: &mut Store, id: &IncidentId) -> Result<Claim> {
     store
         .claim(id)?
-        .with_context(|| format!("another process works on {id}; try again when it is done"))
+        .ok_or_else(|| Fault::new(Exit::CouldNot, format!("another process works on {id}")))
+        .map_err(|fault| fault.advise("try again when it is done").into())
 }
 
 /// Opens an incident again. What stopped it is history; with `keep_branch` the head that a person pushed is judged.
@@ -83,26 +118,61 @@ pub async fn retry(ctx: &Ctx, id: &IncidentId, keep_branch: bool) -> Result<()> 
     let incident = ctx.store().incident(id)?.with_context(|| format!("no incident {id}"))?;
     let claim = claim(&mut ctx.store(), id)?;
     let by = host::user_at_host();
-    ctx.record(
-        &claim,
-        None,
-        kind::RETRY,
-        "by a person",
-        &json!({ "by": by, "keep_branch": keep_branch }),
-    )?;
-    if keep_branch {
-        super::attempt::take_over(ctx, &claim, &incident, &by).await?;
+    // What cannot be kept is told before anything is written down.
+    let kept = if keep_branch {
+        Some(super::attempt::to_keep(ctx, &incident, &by).await?)
+    } else {
+        None
+    };
+    let said = json!({ "by": by, "keep_branch": keep_branch });
+    ctx.record(&claim, None, kind::RETRY, "by a person", &said)?;
+    if let Some(kept) = kept {
+        kept.take_over(ctx, &claim)?;
     }
     if incident.outcome == Some(IncidentOutcome::Declined) {
         ctx.store().forget_pull(&claim, ctx.now())?;
     }
+    not_ignored(ctx, &id.signature(), &by)?;
     ctx.store().reopen(&claim, &by, ctx.now())?;
     ctx.store().print_audit()?;
     Ok(())
 }
 
+/// Who wants it repaired does not want it ignored.
+fn not_ignored(ctx: &Ctx, sig: &Signature, by: &str) -> Result<()> {
+    let row = ctx.store().signature(sig)?;
+    if row.is_some_and(|row| row.ignored_until.is_some_and(|until| until > ctx.now())) {
+        ctx.store().ignore(sig, ctx.now(), "to be repaired", by, ctx.now())?;
+    }
+    Ok(())
+}
+
+/// Hands a known cause that never had an incident to repair.
+pub fn adopt(ctx: &Ctx, row: &SignatureRow) -> Result<IncidentId> {
+    let holder = ctx.holder();
+    let lock = match TickLock::try_take(&ctx.state(), &holder)? {
+        Tried::Held(lock) => lock,
+        Tried::Busy(by) => {
+            let fault = Fault::new(Exit::CouldNot, format!("a tick looks just now ({by})"));
+            return Err(fault.advise("try again when it is done").into());
+        }
+    };
+    let generation = ctx.store().generation(&row.sig)? + 1;
+    let new = NewIncident {
+        id: IncidentId::new(&row.sig, generation),
+        repo: row.repo.clone(),
+        signature: row.sig.clone(),
+        why: format!("handed to repair by {}", host::user_at_host()),
+    };
+    not_ignored(ctx, &row.sig, &host::user_at_host())?;
+    ctx.store().open_incident(&lock, &new, ctx.now())?;
+    ctx.store().print_audit()?;
+    Ok(new.id)
+}
+
 pub fn ignore(ctx: &Ctx, sig: &Signature, until: DateTime<Utc>, why: &str) -> Result<()> {
-    ctx.store().ignore(sig, until, why, &host::user_at_host(), ctx.now())?;
+    ctx.store()
+        .ignore(sig, until, &reason(ctx, why), &host::user_at_host(), ctx.now())?;
     ctx.store().print_audit()?;
     Ok(())
 }
@@ -112,7 +182,13 @@ pub fn approve(ctx: &Ctx, id: &IncidentId) -> Result<Sha> {
     let incident = ctx.store().incident(id)?.with_context(|| format!("no incident {id}"))?;
     let facts = super::gather::facts(ctx, &incident)?;
     let Some(pushed) = &facts.pushed else {
-        bail!("incident {id} has no pushed head that could be approved yet");
+        let fault = Fault::new(
+            Exit::Usage,
+            format!("incident {id} has no pushed head that could be approved yet"),
+        );
+        return Err(fault
+            .advise(format!("where it stands: tick show {}", id.signature().short()))
+            .into());
     };
     let claim = claim(&mut ctx.store(), id)?;
     let approved = Approved {

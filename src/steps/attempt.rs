@@ -21,6 +21,7 @@ use crate::{
         facts::{AttemptFacts, Facts},
         verdict::{self, FixReply},
     },
+    exit::{Exit, Fault},
     model::{
         AttemptId, Sha,
         incident::{Attempt, AttemptOutcome, Incident},
@@ -243,16 +244,25 @@ pub(super) fn signature_row(ctx: &Ctx, facts: &Facts) -> Result<SignatureRow> {
         .with_context(|| format!("signature {} is gone from the store", facts.cause.signature))
 }
 
-/// A person's head on our branch becomes the attempt to judge: it is proven and audited like one of an agent.
-pub(super) async fn take_over(ctx: &Ctx, claim: &Claim, incident: &Incident, by: &str) -> Result<()> {
+/// A person's head on our branch, which becomes the attempt to judge: it is proven and audited like one of an agent.
+pub(super) struct Kept {
+    tree: Sha,
+    attempt: Attempt,
+}
+
+/// Finds that head. Reads only.
+pub(super) async fn to_keep(ctx: &Ctx, incident: &Incident, by: &str) -> Result<Kept> {
+    let usage = |message: String| Fault::new(Exit::Usage, message);
     let repo = ctx.repo(&incident.repo)?;
+    if repo.github.is_none() {
+        let fault = usage(format!("repo {} has no GitHub repository, so no branch", repo.slot));
+        return Err(fault.advise("without --keep-branch the next tick starts over").into());
+    }
     let branch = incident.id.branch();
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
-    let head = mirror
-        .resolve(&format!("refs/heads/{branch}"))
-        .await?
-        .with_context(|| format!("there is no branch {branch} to keep"))?;
+    let head = mirror.resolve(&format!("refs/heads/{branch}")).await?;
+    let head = head.ok_or_else(|| usage(format!("there is no branch {branch} to keep")))?;
     let (_, default) = ctx.repo_info(repo).await?;
     let default = mirror.resolve(&format!("refs/heads/{default}")).await?;
     let attempts = ctx.store().attempts(&incident.id)?;
@@ -265,26 +275,38 @@ pub(super) async fn take_over(ctx: &Ctx, claim: &Claim, incident: &Incident, by:
             break;
         }
     }
-    let base = base.with_context(|| format!("{branch} is built on no commit that tick knows; rebase it first"))?;
+    let base = base.ok_or_else(|| {
+        usage(format!("{branch} is built on no commit that tick knows")).advise("rebase it onto the default branch")
+    })?;
     let n = attempts.iter().map(|a| a.n).max().unwrap_or(0) + 1;
-    let tree = mirror.tree_of(&head).await?;
-    ctx.record(claim, Some(&head), kind::TREE, "a person's", &tree)?;
-    let attempt = Attempt {
-        id: AttemptId::new(&incident.id, n),
-        n,
-        patch_id: Some(mirror.patch_id(&base, &head).await?),
-        base,
-        head: Some(head),
-        started: ctx.now(),
-        ended: Some(ctx.now()),
-        outcome: Some(AttemptOutcome::Committed),
-        failure_sig: None,
-        charged: false,
-        agent: by.to_owned(),
-        said: String::new(),
-    };
-    ctx.store().put_attempt(claim, &attempt, ctx.now())?;
-    Ok(())
+    Ok(Kept {
+        tree: mirror.tree_of(&head).await?,
+        attempt: Attempt {
+            id: AttemptId::new(&incident.id, n),
+            n,
+            patch_id: Some(mirror.patch_id(&base, &head).await?),
+            base,
+            head: Some(head),
+            started: ctx.now(),
+            ended: Some(ctx.now()),
+            outcome: Some(AttemptOutcome::Committed),
+            failure_sig: None,
+            charged: false,
+            agent: by.to_owned(),
+            said: String::new(),
+        },
+    })
+}
+
+impl Kept {
+    pub(super) fn take_over(mut self, ctx: &Ctx, claim: &Claim) -> Result<()> {
+        ctx.record(claim, self.attempt.head.as_ref(), kind::TREE, "a person's", &self.tree)?;
+        // It begins with the retry, after everything that is history.
+        self.attempt.started = ctx.now();
+        self.attempt.ended = Some(ctx.now());
+        ctx.store().put_attempt(claim, &self.attempt, ctx.now())?;
+        Ok(())
+    }
 }
 
 /// Closes the attempt that a killed process left running. It is not charged.

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path, time::Duration};
 
 use crate::{
     adapters::gate_child,
-    config::Config,
+    config::{Config, read_plain},
     decide::gate::{self, GateResult},
     model::signal::Snapshot,
 };
@@ -29,7 +29,7 @@ fn own_program(path: &Path) -> io::Result<Option<String>> {
         Ok(found) if found.len() > MAX_FILE => return Err(io::Error::other("it is larger than 64 KiB")),
         Ok(_) => {}
     }
-    let program = fs::read_to_string(path)?;
+    let program = read_plain(path)?;
     Ok((!gate::is_shipped(&program)).then_some(program))
 }
 

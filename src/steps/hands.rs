@@ -12,8 +12,9 @@ use crate::{
         http::Http,
         process,
     },
-    config::Repo,
+    config::{Config, Repo},
     decide::facts::Policy,
+    exit::{Exit, Fault},
     model::{Mode, RepoName},
 };
 
@@ -39,7 +40,10 @@ impl Ctx {
         if let Some(git) = self.hands.git.get() {
             return Ok(git);
         }
-        let program = which("git").context("git is not on the search path; install it")?;
+        let program = which("git").ok_or_else(|| {
+            Fault::new(Exit::Config, "git is not on the search path")
+                .advise("install it, or name its directory in config.json, key path")
+        })?;
         let made = Git::new(program)
             .search_path(process::own_path())
             .redactor(self.redactor.clone());
@@ -64,38 +68,12 @@ impl Ctx {
     /// What the owner allows and the repo is equipped for.
     pub fn policy(&self, repo: &Repo) -> Result<Policy> {
         let config = &self.config;
-        let mut missing = Vec::new();
-        let mut rung = repo.mode;
-        let mut lower = |to: Mode, why: &str| {
-            if rung > to {
-                rung = to;
-                missing.push(why.to_owned());
-            }
-        };
-        if let Some(why) = self.store().flag(&format!("autonomy:{}", repo.slot))? {
-            lower(Mode::MonitorOnly, &why);
-        }
-        if repo.github.is_none() {
-            lower(Mode::Diagnose, "no GitHub repository is configured for this repo");
-        }
-        if config.secrets.github().is_none() {
-            lower(Mode::Diagnose, "GITHUB_TOKEN is not set");
-        }
-        if repo.test.is_empty() {
-            lower(Mode::Diagnose, "no test command is configured");
-        }
-        if config.agents.fix.is_empty() || config.agents.audit.is_empty() {
-            lower(Mode::Diagnose, "no agent is configured for fixing and auditing");
-        }
-        if !config.agents.unsandboxed {
-            // Landlock and seccomp hold files and calls, not the network: the whole sandbox is not built yet.
-            lower(
-                Mode::Diagnose,
-                "no sandbox holds the network of agents and tests here; agents.unsandboxed accepts that",
-            );
-        }
-        if config.agents.triage.is_empty() {
-            lower(Mode::Observe, "no agent is configured for triage");
+        let (mut rung, mut missing) = equipped(config, repo);
+        if let Some(why) = self.store().flag(&format!("autonomy:{}", repo.slot))?
+            && rung > Mode::MonitorOnly
+        {
+            rung = Mode::MonitorOnly;
+            missing.insert(0, why);
         }
         let limits = &config.limits;
         Ok(Policy {
@@ -118,6 +96,49 @@ impl Ctx {
                 .any(|t| t.health.iter().any(|h| h.release.is_some())),
         })
     }
+}
+
+/// The highest rung up to the configured one that the config equips a repo for, and what keeps it from more.
+pub fn equipped(config: &Config, repo: &Repo) -> (Mode, Vec<String>) {
+    let agents = &config.agents;
+    let lacks = [
+        (
+            repo.github.is_none(),
+            Mode::Diagnose,
+            "no GitHub repository is configured for this repo",
+        ),
+        (
+            config.secrets.github().is_none(),
+            Mode::Diagnose,
+            "GITHUB_TOKEN is not set",
+        ),
+        (repo.test.is_empty(), Mode::Diagnose, "no test command is configured"),
+        (
+            agents.fix.is_empty() || agents.audit.is_empty(),
+            Mode::Diagnose,
+            "no agent is configured for fixing and auditing",
+        ),
+        // Landlock and seccomp hold files and calls, not the network: the whole sandbox is not built yet.
+        (
+            !agents.unsandboxed,
+            Mode::Diagnose,
+            "no sandbox holds the network of agents and tests here; agents.unsandboxed accepts that",
+        ),
+        (
+            agents.triage.is_empty(),
+            Mode::Observe,
+            "no agent is configured for triage",
+        ),
+    ];
+    let mut rung = repo.mode;
+    let mut missing = Vec::new();
+    for (_, to, why) in lacks.into_iter().filter(|(lacks, ..)| *lacks) {
+        if rung > to {
+            rung = to;
+            missing.push(why.to_owned());
+        }
+    }
+    (rung, missing)
 }
 
 /// `owner/name` of a repo.

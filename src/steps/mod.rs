@@ -5,6 +5,7 @@ pub mod advance;
 mod agents;
 pub mod answers;
 mod attempt;
+pub mod check;
 mod diff;
 pub mod effect;
 mod evidence;
@@ -28,6 +29,8 @@ mod tell;
 pub mod triage;
 pub mod views;
 
+pub use hands::equipped;
+
 use std::{
     cell::{Cell, RefCell, RefMut},
     path::{Path, PathBuf},
@@ -44,7 +47,7 @@ use crate::{
     model::{
         IncidentId, Slot, TickId,
         report::{Event, Report},
-        signal::Culprit,
+        signal::{Culprit, SignalKind},
     },
     steps::effect::CrashPoints,
     store::{SignatureRow, Store},
@@ -197,8 +200,17 @@ fn culprit_line(culprit: &Culprit) -> String {
     format!("{}{line}{function}", culprit.file)
 }
 
-/// The cause in one line, from our own template: class of the error, and where.
+/// The cause in one line, from our own template: class of the error, and where. What a probe or a red run is called are
+/// words of ours and names of the owner's; every other title is text from outside, of which only the class is taken.
 fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
+    let ours = match row.source.as_str() {
+        "health" | "jsonrpc" => row.kind.is_symptom(),
+        "actions" => row.kind == SignalKind::Ci,
+        _ => false,
+    };
+    if ours {
+        return Untrusted::new(&row.title, &ctx.redactor).line(120);
+    }
     let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
     let place = row
         .culprit

@@ -8,11 +8,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Ctx, effect::Phase};
+use super::{
+    Ctx,
+    effect::{EffectKind, Phase},
+};
 use crate::{
     adapters::mail::{self, Mail, MailOutcome, Mailer},
     config::MailBackend,
     model::IncidentId,
+    render,
     store::{Claim, EffectRow},
 };
 
@@ -46,6 +50,30 @@ impl Letter {
             lost: 0,
         }
     }
+}
+
+/// The messages of an incident in their words, oldest first, with how each stands.
+pub fn letters(ctx: &Ctx, incident: &IncidentId) -> Result<Vec<render::incidents::LetterView>> {
+    let mut rows: Vec<EffectRow> = ctx.store().effects(incident)?.into_values().collect();
+    rows.retain(EffectRow::is_posted);
+    rows.sort_by_key(|row| row.intended_at);
+    let mut letters = Vec::new();
+    for row in rows {
+        let stands = row.outcome.clone().unwrap_or_else(|| "not tried yet".to_owned());
+        let Some(result) = row.result.filter(|_| row.kind == EffectKind::Mail.prefix()) else {
+            continue;
+        };
+        let kept = result.get("letter").cloned().unwrap_or(result);
+        if let Ok(Letter { subject, body, at, .. }) = serde_json::from_value(kept) {
+            letters.push(render::incidents::LetterView {
+                at,
+                stands,
+                subject,
+                body,
+            });
+        }
+    }
+    Ok(letters)
 }
 
 /// What one process has tried so far.
@@ -85,7 +113,9 @@ pub async fn deliver(ctx: &Ctx) -> Result<()> {
         let Some(claim) = claim else { continue };
         if ctx.now() - row.intended_at > OLDEST {
             let why = format!("older than {} days", OLDEST.num_days());
-            ctx.store().letter_given_up(&claim, &row.key, &why, ctx.now())?;
+            let letter = row.result.clone().unwrap_or_default();
+            ctx.store()
+                .letter_given_up(&claim, &row.key, &why, &letter, ctx.now())?;
             continue;
         }
         attempt(ctx, &claim, &row.key).await?;
@@ -136,7 +166,7 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
     };
     match outcome {
         MailOutcome::Sent => {
-            let sent = json!({ "message_id": mail::message_id(key) });
+            let sent = json!({ "message_id": mail::message_id(key), "letter": letter });
             ctx.store().effect_done(claim, key, &sent, ctx.now())?;
             ctx.crash.at(key, Phase::AfterRecord);
             return Ok(true);
@@ -150,7 +180,8 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
         // It cannot be asked for. Once more with the same id is one mail to its reader; more often is a nuisance.
         MailOutcome::Unknown(why) if letter.lost > 0 => {
             let why = format!("sent twice, never confirmed: {why}");
-            ctx.store().letter_given_up(claim, key, &why, ctx.now())?;
+            ctx.store()
+                .letter_given_up(claim, key, &why, &json!(letter), ctx.now())?;
         }
         MailOutcome::Unknown(why) => {
             letter.lost += 1;

@@ -9,10 +9,11 @@ use super::{
     outbox::{self, Letter},
 };
 use crate::{
+    collect::CI_IS_RED,
     decide::facts::{Facts, Seen, Status, keys},
-    model::IncidentId,
-    render::mail::{Guess, MailWords, PullLine, mail as render_mail},
-    store::Claim,
+    model::{IncidentId, incident::Incident},
+    render::mail::{Guess, MailWords, PullLine, broken, mail as render_mail},
+    store::{Claim, SignatureRow},
     text::{Untrusted, named},
 };
 
@@ -69,7 +70,12 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.name.clone_from(&ctx.config.notify.name);
     words.incident = Some(facts.id().clone());
     words.since = Some(cause.first_seen);
+    words.last = Some(cause.last_seen);
     words.count = cause.count;
+    let felt = felt(ctx, &facts.incident, &row)?;
+    (words.broken, words.shown) = (felt.broken, felt.shown);
+    let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));
+    words.measured.extend(also);
     why.clone_into(&mut words.why);
     words.before = row
         .releases
@@ -111,4 +117,41 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         })
         .collect();
     Ok(words)
+}
+
+/// What users have of an incident, before what caused it.
+pub(super) struct Felt {
+    /// `shop is down`.
+    broken: String,
+    /// `home: HTTP 500; ValueError in cart.py:3`.
+    pub(super) shown: String,
+    /// What came with it and is no worse.
+    also: Vec<String>,
+}
+
+/// A page that is down comes before the error that came with it.
+pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<Felt> {
+    let slot = incident.repo.as_str();
+    let title = super::title_line(ctx, row);
+    let mut felt = Felt {
+        broken: broken(slot, row.kind, row.severity),
+        shown: title.trim_start_matches(CI_IS_RED).to_owned(),
+        also: Vec::new(),
+    };
+    let symptoms = ctx.store().symptoms(&incident.id)?;
+    let mut down = Vec::new();
+    for sig in symptoms {
+        let symptom = ctx.store().signature(&sig)?.filter(|symptom| symptom.bad_ticks > 0);
+        let Some(symptom) = symptom else { continue };
+        let title = super::title_line(ctx, &symptom);
+        if symptom.severity > row.severity {
+            felt.broken = broken(slot, symptom.kind, symptom.severity);
+            down.push(title);
+        } else {
+            felt.also.push(title);
+        }
+    }
+    down.push(std::mem::take(&mut felt.shown));
+    felt.shown = down.join("; ");
+    Ok(felt)
 }

@@ -199,8 +199,16 @@ impl Store {
     }
 
     /// A letter is not tried any more.
-    pub fn letter_given_up(&mut self, claim: &Claim, key: &str, why: &str, now: DateTime<Utc>) -> Result<()> {
-        self.settle(claim, key, &format!("{GIVEN_UP}{why}"), &Value::Null, now)
+    pub fn letter_given_up(
+        &mut self,
+        claim: &Claim,
+        key: &str,
+        why: &str,
+        letter: &Value,
+        now: DateTime<Utc>,
+    ) -> Result<()> {
+        let kept = serde_json::json!({ "letter": letter });
+        self.settle(claim, key, &format!("{GIVEN_UP}{why}"), &kept, now)
     }
 
     fn settle(&mut self, claim: &Claim, key: &str, outcome: &str, result: &Value, now: DateTime<Utc>) -> Result<()> {

@@ -8,7 +8,7 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Claim, Result, Store, StoreError, TxError, audit, from_json,
+    Claim, Result, Store, StoreError, TickLock, TxError, audit, from_json,
     locks::{self, Tried},
     parse_id, parse_opt_time, parse_time, time, to_json,
 };
@@ -69,6 +69,11 @@ pub(super) fn join(
 }
 
 impl Store {
+    /// Opens an incident outside of a look: a person hands a known cause to repair.
+    pub fn open_incident(&mut self, _lock: &TickLock, new: &NewIncident, now: DateTime<Utc>) -> Result<()> {
+        self.write(|tx| open(tx, new, now))
+    }
+
     /// Takes the incident's lock and raises its fence; none when another process has it.
     pub fn claim(&mut self, incident: &IncidentId) -> Result<Option<Claim>> {
         let note = format!("pid {}", std::process::id());

@@ -73,7 +73,7 @@ fn a_letter_waits_as_it_was_first_worded_until_it_is_sent_or_given_up() {
     store.effect_done(&claim, "mail:x:needs-you", &done, at(4)).unwrap();
     assert_eq!(first(&store).key, "mail:x:merged");
     store
-        .letter_given_up(&claim, "mail:x:merged", "too old", at(5))
+        .letter_given_up(&claim, "mail:x:merged", "too old", &serde_json::Value::Null, at(5))
         .unwrap();
     assert!(store.letters().unwrap().is_empty());
     let again = serde_json::json!({ "n": 4 });

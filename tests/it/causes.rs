@@ -230,3 +230,24 @@ fn what_is_ignored_for_a_while_is_shown_and_is_told_again_when_the_time_is_over(
 fn text_signature() -> String {
     tick::text::signature("ValueError: bad order").signature.to_string()
 }
+
+#[test]
+fn what_a_person_has_is_told_once_more_when_it_gets_far_worse() {
+    let mut street = quiet(&["shop"]);
+    for _ in 0..3 {
+        street.errors("/shop", &[("bad order", 3, 1)]);
+        street.run(&[]);
+        street.step(15);
+    }
+    assert_eq!(told(&street, "needs you"), 1);
+    for _ in 0..3 {
+        street.errors("/shop", &[("bad order", 5000, 1)]);
+        street.run(&[]);
+        street.step(15);
+    }
+    assert_eq!(told(&street, "needs you"), 2);
+    let mails = street.mails();
+    let worse = mails.iter().find(|mail| mail.contains("it got worse")).unwrap();
+    assert!(worse.contains("it got worse: 5000 ev"), "{worse}");
+    assert!(worse.contains("tick show"), "{worse}");
+}

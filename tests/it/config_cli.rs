@@ -150,3 +150,118 @@ fn a_wrong_command_line_is_64_and_help_is_0() {
     assert_eq!(run(dir.path(), &["--no-such-flag"]).code, 64);
     assert_eq!(run(dir.path(), &["--help"]).code, 0);
 }
+
+/// A home of its own with this file in it.
+fn checked(config: &str, more: &[(&str, &str)]) -> (Option<i32>, String) {
+    let home = tempfile::tempdir().unwrap();
+    for (name, text) in [("config.json", config)].iter().chain(more) {
+        let file = home.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    let out = tick(home.path())
+        .arg("--home")
+        .arg(home.path())
+        .args(["config", "check"])
+        .output()
+        .unwrap();
+    let words: Vec<String> = crate::spine::shown(&out)
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    (out.status.code(), words.join(" "))
+}
+
+/// A config, files beside it, and what is said of them.
+type Case<'a> = (String, Vec<(&'a str, &'a str)>, &'a str);
+
+#[test]
+fn what_would_fail_in_the_night_is_told_by_the_check() {
+    let probe = |jq: &str| {
+        format!(r#"{{"repos": {{"web": {{"health": [{{"url": "https://a.example", "expect": {{"jq": "{jq}"}}}}]}}}}}}"#)
+    };
+    let re = |re: &str| format!(r#"{{"detection": {{"ciNonblockingRe": "{re}"}}}}"#);
+    let cases: Vec<Case<'_>> = vec![
+        ("[]".into(), vec![], "[] is a list"),
+        (r#"{"limits": [1, 2]}"#.into(), vec![], "limits"),
+        (r#"{"dirs": {"state": "/"}}"#.into(), vec![], "dirs.state"),
+        (
+            r#"{"dirs": {"signals": "/etc"}}"#.into(),
+            vec![],
+            "holds files of something else",
+        ),
+        (
+            r#"{"dirs": {"signals": "x", "logs": "x"}}"#.into(),
+            vec![],
+            "is used for something else already",
+        ),
+        (r#"{"dirs": {"logs": "."}}"#.into(), vec![], "holds the home itself"),
+        ("{}".into(), vec![("prompts/fix.md", "{{ nope }}")], "nope"),
+        (
+            "{}".into(),
+            vec![("collectors/gate.jq", "{wake: now}")],
+            "collectors/gate.jq",
+        ),
+        (probe("env"), vec![], "repos.web.health[0].expect.jq"),
+        (probe("input"), vec![], "repos.web.health[0].expect.jq"),
+        (probe("halt"), vec![], "repos.web.health[0].expect.jq"),
+        (
+            r#"{"repos": {"web": {"collectors": {"own": {}}}}}"#.into(),
+            vec![("collectors/own.json", "{}"), ("collectors/own.jq", ".")],
+            "repos.web.collectors.own",
+        ),
+        (re("."), vec![], "matches every check"),
+        (re(".+"), vec![], "matches every check"),
+        (re("[a-z]"), vec![], "matches every check"),
+        (re("^.{3,}"), vec![], "matches every check"),
+        (r#"{"repos": {"a\nBcc: x": {}}}"#.into(), vec![], r"repos.a\nBcc: x"),
+        (
+            r#"{"notify": {"file": "mail", "to": ["nobody"]}}"#.into(),
+            vec![],
+            "owner@host",
+        ),
+    ];
+    for (config, more, word) in cases {
+        let (code, text) = checked(&config, &more);
+        assert_eq!(code, Some(78), "{config} {more:?}\n{text}");
+        assert!(text.contains(word), "{word:?} is not said of {config}\n{text}");
+        assert!(!text.contains("redacted"), "{text}");
+    }
+    let (code, text) = checked(&re("^codecov/"), &[]);
+    assert_eq!(code, Some(0), "{text}");
+    let (_, text) = checked(r#"{"mode": "active", "repos": {"web": {"github": "acme/web"}}}"#, &[]);
+    assert!(text.contains("works as observe: "), "{text}");
+}
+
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+    let home = tempfile::tempdir().unwrap();
+    let made = assert_cmd::Command::new("mkfifo")
+        .arg(home.path().join("config.json"))
+        .output()
+        .unwrap();
+    assert!(made.status.success());
+    let out = tick(home.path())
+        .arg("--home")
+        .arg(home.path())
+        .timeout(std::time::Duration::from_secs(20))
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(78), "{}", crate::spine::shown(&out));
+}
+
+#[test]
+fn a_key_may_be_asked_for_as_the_readme_spells_it() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("config.json"), "{}").unwrap();
+    let out = tick(home.path())
+        .args(["config", "explain", "repos.*.health[].url"])
+        .output()
+        .unwrap();
+    let text = crate::spine::shown(&out);
+    assert_eq!(out.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("repos.*.health[].url") && !text.contains("not set"),
+        "{text}"
+    );
+}

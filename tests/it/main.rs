@@ -49,3 +49,5 @@ mod street;
 mod support;
 #[cfg(test)]
 mod units;
+#[cfg(test)]
+mod verbs;

@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use super::{AgentCall, Role};
 use crate::{
     adapters::process::RawRun,
+    config::read_plain,
     text::{Redactor, Untrusted},
 };
 
@@ -69,7 +70,7 @@ pub fn prompt_overrides(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> 
     for role in Role::ALL {
         let name = format!("{}.md", role.name());
         let path = dir.join(&name);
-        match fs::read_to_string(&path) {
+        match read_plain(&path) {
             Ok(text) => {
                 found.insert(name, text);
             }

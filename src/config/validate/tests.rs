@@ -173,7 +173,7 @@ fn half_configured_mail_names_what_is_missing() {
     );
     check(
         "{\"notify\": {\"file\": \"mail\", \"to\": [\"a@b.example\\r\\nBcc: c@d.example\"]}}",
-        "notify.to \"a@b.example\\r\\nBcc: c@d.example\" is not a mail address | \"owner@acme.example\"",
+        "notify.to \"a@b.example\\r\\nBcc: c@d.example\" is not a mail address | \"owner@host\"",
     );
     for (url, good) in [
         ("smtps://u:p@mail.acme.example", true),

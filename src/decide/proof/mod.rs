@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{
     Sha,
-    evidence::{Counts, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
+    evidence::{Counts, NOT_ASSERTED, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
 };
 
 mod green;
@@ -170,7 +170,7 @@ fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> 
         vec!["Whether the error is gone in production: only the time after the merge can show that.".to_owned()];
     if let Some(found) = found {
         if !found.by_assertion {
-            out.push("The failing run fails with an error like the incident's, not with an assertion.".to_owned());
+            out.push(NOT_ASSERTED.to_owned());
         }
         out.extend(found.notes.iter().cloned());
         if !runs.alone.is_empty() && !runs.alone.iter().any(|suite| green::ran(suite, Some(found))) {

@@ -1,13 +1,6 @@
-//! What each status says in its own words: the first sentence, what tick did, what the owner can do, what comes next.
+//! What each status says in its own words: the lead, what tick did, what the owner can do, what happens next.
 
-use super::{MailWords, Shape, clock, duration};
-
-fn since_words(words: &MailWords) -> String {
-    words
-        .since
-        .map(|at| format!(" since {}", clock(at, words.now)))
-        .unwrap_or_default()
-}
+use super::{MailWords, Shape, clock, duration, sentence, since_words};
 
 pub(super) fn inventory(words: &MailWords) -> Shape {
     Shape {
@@ -29,17 +22,24 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
         can: if words.entries.is_empty() {
             String::new()
         } else {
-            "hand one of them to repair: tick retry ID".to_owned()
+            let first = words.entries.first().map_or("ID", |entry| entry.short.as_str());
+            format!("tick show {first} says more, tick retry {first} hands it to repair.")
         },
         next: "a message when something new breaks, or when one of these gets worse.".to_owned(),
     }
+}
+
+/// `api is down since 05:10 UTC: home: HTTP 503.`
+fn what_is_broken(words: &MailWords) -> String {
+    let shown = sentence(&words.shown);
+    format!("{}{}: {shown}", words.broken, since_words(words))
 }
 
 pub(super) fn needs_you(words: &MailWords) -> Shape {
     let pull = words.pull.is_some();
     Shape {
         tag: "needs you",
-        lead: format!("{} needs you{}: {}.", words.slot, since_words(words), words.why),
+        lead: format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
         did: if pull {
             format!(
                 "opened {} with what it has; it will not merge it by itself.",
@@ -67,8 +67,8 @@ pub(super) fn draft_ready(words: &MailWords) -> Shape {
     Shape {
         tag: "draft ready",
         lead: format!(
-            "A fix for {} waits for you: {} ({}).",
-            words.slot,
+            "{} A fix waits for you: {} ({}).",
+            what_is_broken(words),
             words.pull_words(),
             words.why
         ),
@@ -108,13 +108,18 @@ pub(super) fn resolved(words: &MailWords) -> Shape {
         .unwrap_or_default();
     Shape {
         tag: if by_us { "fixed" } else { "over" },
-        lead: format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words()),
-        did: if by_us {
+        lead: if by_us {
+            format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words())
+        } else {
+            let last = words.last.map(|at| format!("last seen {}, and ", clock(at, words.now)));
+            let last = last.unwrap_or_default();
             format!(
-                "merged {} as {} and watched the release.",
-                words.pull_words(),
-                words.merge_words()
+                "{} in {} is over{lasted}: {last}not by the full looks since.",
+                words.title, words.slot
             )
+        },
+        did: if by_us {
+            format!("merged {} and watched the release.", words.landed_words())
         } else {
             format!("nothing to the code: {}.", words.why)
         },
@@ -131,12 +136,7 @@ pub(super) fn unconfirmed(words: &MailWords) -> Shape {
             words.slot,
             words.outcome_words()
         ),
-        did: format!(
-            "merged {} as {}. {}",
-            words.pull_words(),
-            words.merge_words(),
-            sentence(&words.why)
-        ),
+        did: format!("merged {}. {}", words.landed_words(), sentence(&words.why)),
         can: "try the case that failed by hand.".to_owned(),
         next: "this is not counted as a success; if the error comes back it is a new incident.".to_owned(),
     }
@@ -176,7 +176,7 @@ pub(super) fn declined(words: &MailWords) -> Shape {
 pub(super) fn budget(words: &MailWords) -> Shape {
     Shape {
         tag: "budget",
-        lead: format!("Work on {} stopped: {}.", words.slot, words.why),
+        lead: format!("{} Work on it stopped: {}", what_is_broken(words), sentence(&words.why)),
         did: "spent nothing beyond the limit; what was reached is kept.".to_owned(),
         can: "raise the limit in config.json (tick config explain limits), or mend it yourself.".to_owned(),
         next: format!("tick goes on {}, when the limit allows it.", words.look_words()),
@@ -232,13 +232,5 @@ pub(super) fn frozen(words: &MailWords) -> Shape {
         did: "froze all merges. It reverts nothing until you have looked.".to_owned(),
         can: "compare the landed commit with the tested one, then: tick resume".to_owned(),
         next: "you move; tick keeps watching and merges nothing.".to_owned(),
-    }
-}
-
-fn sentence(text: &str) -> String {
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("{}.", text.trim_end_matches('.'))
     }
 }

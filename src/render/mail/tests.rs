@@ -39,7 +39,8 @@ fn an_alert_reads_from_the_top() {
     let (subject, body) = mail(&words);
     assert_eq!(subject, "[acme/api] needs you: too many connections for role \"api\"");
     insta::assert_snapshot!(body, @r#"
-    api needs you since 05:10 UTC: the database refuses connections.
+    api fails since 05:10 UTC: too many connections for role "api". It needs you:
+    the database refuses connections.
 
     Measured
       error     too many connections for role "api" at pool.rs:12: 412 times since
@@ -90,7 +91,7 @@ fn a_fix_comes_with_the_count_that_was_to_be_expected() {
     Measured
       error     too many connections for role "api": 14 times since 05:10 UTC
 
-    tick did    merged PR #2 as merge 2e8b4f0 and watched the release.
+    tick did    merged PR #2 (2e8b4f0) and watched the release.
     Next        nothing is left to do.
 
     details     tick show e19d0f46
@@ -118,10 +119,28 @@ fn an_inventory_lists_causes() {
 
     tick did    wrote this list. No model was called and no pull request is opened
                 for what stood before.
-    You can     hand one of them to repair: tick retry ID
+    You can     tick show aaaaaaaa says more, tick retry aaaaaaaa hands it to
+                repair.
     Next        a message when something new breaks, or when one of these gets
                 worse.
     ");
+}
+
+#[test]
+fn what_is_open_leads_with_what_is_broken_for_whom() {
+    for status in [Status::NeedsYou, Status::DraftReady, Status::Budget] {
+        let mut words = words(status);
+        words.broken = "api is down".into();
+        words.shown = format!("home: HTTP 503; {}", words.title);
+        let (subject, body) = mail(&words);
+        let first: Vec<&str> = body.lines().take(2).collect();
+        let first = first.join(" ");
+        assert!(
+            first.starts_with("api is down since 05:10 UTC: home: HTTP 503; "),
+            "{first}"
+        );
+        assert!(subject.contains(": home: HTTP 503; "), "{subject}");
+    }
 }
 
 #[test]

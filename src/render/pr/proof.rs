@@ -22,7 +22,11 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     );
     let (without, with) = match &proof.grade {
         ProofGrade::Proven => (
-            "**fails** by assertion".to_owned(),
+            if proof.is_by_assertion() {
+                "**fails** by assertion".to_owned()
+            } else {
+                "**fails** with the incident's error".to_owned()
+            },
             format!("**passes**, {0} of {0}", proof.green_runs),
         ),
         ProofGrade::Unproven(why) => ("not computed".to_owned(), words(why)),

@@ -6,9 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use crate::{
-    decide::dedup::{self, Group, Known, KnownIncident, Standing},
+    decide::{
+        dedup::{self, Group, Known, KnownIncident, Standing},
+        facts::{Status, keys},
+    },
     model::{
         IncidentId, Signature, Slot,
+        incident::Incident,
         signal::{Severity, Signal, Snapshot},
     },
     steps::Ctx,
@@ -28,6 +32,8 @@ pub(super) struct Found {
     pub(super) opened: Vec<NewIncident>,
     pub(super) joined: Vec<(IncidentId, Signature)>,
     pub(super) inventory: Vec<SignatureRow>,
+    /// Incidents that a person has, or said no to, and why they have to hear of them again.
+    pub(super) worse: Vec<(IncidentId, SignatureRow, String)>,
 }
 
 pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found: &mut Found) -> Result<()> {
@@ -49,6 +55,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
         let generation = ctx.store().generation(sig)?;
+        let standing_of = incident.as_ref().map(|i| known_incident(ctx, i, sig)).transpose()?;
         let facts = old.as_ref().map(|old| Known {
             inventory: old.inventory,
             ignored: old.ignored_until.is_some_and(|until| until > ctx.now()),
@@ -57,11 +64,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
             count: old.count,
             bad_ticks: row.bad_ticks,
             generation,
-            incident: incident.map(|i| KnownIncident {
-                joined: i.id.signature() != *sig,
-                outcome: i.outcome,
-                closed_at: i.closed_at,
-            }),
+            incident: standing_of.clone(),
         });
         let mut row = row;
         match dedup::standing(&group, facts.as_ref()) {
@@ -82,12 +85,25 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
                 row.inventory = true;
                 found.inventory.push(row.clone());
             }
+            Standing::Worse { why } => {
+                found.worse.extend(incident.map(|i| (i.id, row.clone(), why)));
+            }
             Standing::Symptom => symptoms.push((sig.clone(), row.repo.clone(), None)),
             Standing::Open { .. } | Standing::Handled | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }
     join_symptoms(ctx, symptoms, found)
+}
+
+fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {
+    let told = keys::mail(&incident.id, Status::NeedsYou);
+    Ok(KnownIncident {
+        joined: incident.id.signature() != *sig,
+        outcome: incident.outcome,
+        closed_at: incident.closed_at,
+        with_person: ctx.store().effect(&told)?.is_some_and(|row| row.is_posted()),
+    })
 }
 
 /// A text's own signature, or, where another repo has that one, one that is made of both.

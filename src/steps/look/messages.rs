@@ -13,7 +13,7 @@ use crate::{
         facts::{Status, keys},
         gate::GateResult,
     },
-    model::{Signature, Slot, signal::Snapshot},
+    model::{IncidentId, Signature, Slot, signal::Snapshot},
     render::mail::{Entry, MailWords},
     steps::{Ctx, tell, title_line},
     store::{SignatureRow, SourceRow},
@@ -34,6 +34,9 @@ struct Owed {
     why: String,
     /// What an inventory lists.
     causes: Vec<Signature>,
+    /// What it is about, where that is an incident.
+    #[serde(default)]
+    incident: Option<IncidentId>,
 }
 
 impl Owed {
@@ -46,6 +49,7 @@ impl Owed {
             since: None,
             why: String::new(),
             causes: Vec::new(),
+            incident: None,
         }
     }
 
@@ -65,6 +69,7 @@ impl Owed {
         words.name.clone_from(&ctx.config.notify.name);
         words.since = self.since;
         words.why.clone_from(&self.why);
+        words.incident.clone_from(&self.incident);
         for sig in &self.causes {
             let row = ctx.store().signature(sig)?;
             words.entries.extend(row.map(|row| Entry {
@@ -84,11 +89,13 @@ pub(super) struct Seen<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) gate: &'a GateResult,
     pub(super) inventory: &'a [SignatureRow],
+    pub(super) worse: &'a [(IncidentId, SignatureRow, String)],
 }
 
 /// Flags for the messages that this look found to be due, and that nobody was told before.
 pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> {
     let mut due = inventory(ctx, seen.inventory);
+    due.extend(seen.worse.iter().map(|worse| got_worse(ctx, worse)));
     for source in seen.sources {
         let old = seen
             .before
@@ -131,6 +138,17 @@ fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
         )
     };
     by_repo.into_iter().map(one).collect()
+}
+
+/// Once an incident.
+fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String)) -> Owed {
+    let title = title_line(ctx, row);
+    Owed {
+        since: Some(row.first_seen),
+        why: why.clone(),
+        incident: Some(incident.clone()),
+        ..Owed::new(Status::NeedsYou, format!("worse {incident}"), row.repo.as_str(), title)
+    }
 }
 
 /// The same blindness is one message, however long it lasts.

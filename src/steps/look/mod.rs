@@ -55,6 +55,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             snapshot: &snapshot,
             gate: &gate,
             inventory: &found.inventory,
+            worse: &found.worse,
         },
     )?;
     ctx.store().end_tick(

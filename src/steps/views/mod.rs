@@ -30,6 +30,10 @@ fn standing(ctx: &Ctx, incident: &Incident) -> Result<(String, Option<DateTime<U
     if let Some(outcome) = incident.outcome {
         return Ok((outcome_words(outcome).to_owned(), None));
     }
+    if ctx.config.repo(&incident.repo).is_none() {
+        let why = format!("a person moves next: repo {} is no longer in the config", incident.repo);
+        return Ok((why, None));
+    }
     let last = ctx.store().decisions(&incident.id)?.into_iter().next_back();
     let why = last
         .as_ref()
@@ -126,6 +130,41 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
     })
 }
 
+/// A cause that never had an incident.
+pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
+    let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
+    let now = match (row.ignored_until.filter(|until| *until > ctx.now()), row.inventory) {
+        (Some(until), _) => format!("ignored until {}", until.format("%Y-%m-%d %H:%M UTC")),
+        (None, true) => "stood there at first sight".to_owned(),
+        (None, false) => "not seen often or badly enough for an incident".to_owned(),
+    };
+    let unmet = Unmet {
+        condition: "no incident".to_owned(),
+        value: now,
+        who: "you".to_owned(),
+        when: format!("tick retry {} hands it to repair", row.sig.short()),
+    };
+    Ok(ShowView {
+        id: "none; a cause that is known".to_owned(),
+        short: row.sig.short().to_owned(),
+        slot: row.repo.to_string(),
+        title: crate::steps::title_line(ctx, row),
+        template: untrusted(&row.template).line(600),
+        why_signature: why_signature(ctx, row)?,
+        first_seen: row.first_seen,
+        last_seen: row.last_seen,
+        count: row.count,
+        culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
+        release: row.releases.last().map(|sha| sha.short().to_owned()),
+        before: Vec::new(),
+        timeline: Vec::new(),
+        sample: row.samples.first().map(|s| untrusted(s)),
+        said: Vec::new(),
+        unmet_heading: "Why nothing is done about it".to_owned(),
+        unmet: vec![unmet],
+    })
+}
+
 fn why_signature(ctx: &Ctx, row: &SignatureRow) -> Result<Vec<String>> {
     let mut lines = vec![
         format!("label {}, from {} of {}", row.label, row.source, row.target),
@@ -200,10 +239,11 @@ fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy
         ));
     };
     let (stands, due) = standing(ctx, incident)?;
-    let when = due.map_or_else(
-        || "not by itself".to_owned(),
-        |due| due.format("%Y-%m-%d %H:%M UTC").to_string(),
-    );
+    let when = match due {
+        None => "tick does not look again by itself".to_owned(),
+        Some(due) if due <= ctx.now() => "the next tick looks".to_owned(),
+        Some(due) => format!("looked at next {}", due.format("%Y-%m-%d %H:%M UTC")),
+    };
     let heading = match (&facts.merge, incident.closed_at) {
         (_, Some(_)) => format!("Closed: {stands}. tick retry {} opens it again.", incident.id),
         (Some(_), None) => "Why it is not resolved yet".to_owned(),

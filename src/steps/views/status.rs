@@ -17,9 +17,9 @@ use crate::{
     },
     render::{
         self,
-        status::{Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
+        status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
-    steps::{Ctx, gather, outbox, title_line},
+    steps::{Ctx, gather, outbox, tell, title_line},
     store::{SignatureRow, SourceRow},
 };
 
@@ -169,18 +169,38 @@ fn how(ctx: &Ctx, row: &SignatureRow) -> Result<Option<Now>> {
 fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     let row = row(ctx, incident)?;
     let (why, due) = standing(ctx, incident)?;
-    let next = match due {
+    let mover = mover(&why);
+    let looks = match due {
         Some(due) if due > ctx.now() => format!("looked at again {}", due.format("%H:%M UTC")),
         Some(_) => "the next tick looks at it".to_owned(),
         None => String::new(),
     };
+    let next = [yours(ctx, incident, mover, &why)?, looks];
+    let next: Vec<String> = next.into_iter().filter(|words| !words.is_empty()).collect();
     Ok(OpenLine {
         short: incident.id.signature().short().to_owned(),
         slot: incident.repo.to_string(),
-        title: title_line(ctx, &row),
-        mover: mover(&why),
+        title: tell::felt(ctx, incident, &row)?.shown,
+        mover,
         stands: render::status::stands(&why),
-        next,
+        next: next.join("; "),
+    })
+}
+
+/// What a person can do about it; nothing where it is another's move.
+fn yours(ctx: &Ctx, incident: &Incident, mover: Mover, why: &str) -> Result<String> {
+    if mover != Mover::You {
+        return Ok(String::new());
+    }
+    let short = incident.id.signature().short().to_owned();
+    Ok(if why.starts_with("stopped") {
+        "tick resume".to_owned()
+    } else if ctx.config.repo(&incident.repo).is_none() {
+        format!("put it back, or tick ignore {short}")
+    } else if let Some(pull) = gather::facts(ctx, incident)?.pull {
+        format!("merge or close PR {}, or tick approve {short}", pull.number)
+    } else {
+        format!("mend it, or tick retry {short}")
     })
 }
 

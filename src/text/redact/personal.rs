@@ -1,4 +1,4 @@
-//! Personal data: mail addresses, public IP addresses, phone and card numbers. Role mailboxes, private and
+//! Personal data: mail addresses, public IP addresses, phone, card and bank account numbers (IBAN). Role mailboxes, private and
 //! documentation addresses stay, since they name machines and not people.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,14 +12,18 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
     }
 }
 
-/// An address has dots or colons, a phone number a plus, a card number many digits.
+/// An address has dots or colons, a phone number a plus, a card or an account many digits.
 fn may_hold_numbers(bytes: &[u8]) -> bool {
     let count = |wanted: fn(u8) -> bool| bytes.iter().filter(|b| wanted(**b)).count();
     count(|b| b == b'.') >= 3
         || count(|b| b == b':') >= 2
         || count(|b| b == b'+') >= 1
-        || count(|b| b.is_ascii_digit()) >= 13
+        || count(|b| b.is_ascii_digit()) >= FEWEST_DIGITS
 }
+
+/// Digits of the account number with the fewest (Netherlands).
+const FEWEST_DIGITS: usize = 12;
+const LONGEST_ACCOUNT: usize = 34;
 
 const ROLES: [&str; 18] = [
     "ops",
@@ -113,8 +117,8 @@ fn numbers(text: &str, hits: &mut Vec<Hit>) {
         }
         let before = |at: usize| at.checked_sub(1).map_or(b' ', |at| bytes[at]);
         let after = bytes.get(end).copied().unwrap_or(b' ');
-        let mut next = None;
-        if !joined(before(start)) {
+        let mut next = account(bytes, at);
+        if next.is_none() && !joined(before(start)) {
             next = address(text, start, end, after);
         }
         if next.is_none() && !joined(before(at)) {
@@ -186,6 +190,45 @@ fn is_public(address: Ipv4Addr) -> bool {
     // `120.0.0.0` is the version of a browser.
     let round = address.octets()[1..] == [0, 0, 0];
     !(shared || special || round || a == 0 || a >= 224)
+}
+
+/// Two letters of a country, two check digits that are right, and up to 30 more, in one run or in groups of four.
+fn account(bytes: &[u8], digits_at: usize) -> Option<Hit> {
+    let start = digits_at.checked_sub(2)?;
+    let country = bytes[start..digits_at].iter().all(u8::is_ascii_uppercase);
+    if !country || start.checked_sub(1).is_some_and(|at| joined(bytes[at])) {
+        return None;
+    }
+    let part = |b: &u8| b.is_ascii_uppercase() || b.is_ascii_digit();
+    let (mut account, mut end, mut found) = (Vec::new(), start, None);
+    while account.len() < LONGEST_ACCOUNT && bytes.get(end).is_some_and(part) {
+        let group = run(bytes, end, |b| part(&b)).min(end + LONGEST_ACCOUNT - account.len());
+        account.extend_from_slice(&bytes[end..group]);
+        end = group;
+        let digits = account.iter().filter(|b| b.is_ascii_digit()).count();
+        let word = bytes.get(end).is_some_and(|b| joined(*b) && *b != b'.');
+        if digits >= FEWEST_DIGITS && account.len() >= 15 && !word && remainder(&account) == 1 {
+            found = Some(end);
+        }
+        if bytes.get(end) != Some(&b' ') || account.len() % 4 != 0 {
+            break;
+        }
+        end += 1;
+    }
+    found.map(|end| Hit {
+        start,
+        end,
+        kind: "account",
+    })
+}
+
+/// Of the number that an account stands for, by 97: the first four stand last, a letter counts from ten on.
+fn remainder(account: &[u8]) -> u32 {
+    let (country, rest) = account.split_at(4);
+    rest.iter().chain(country).fold(0, |left, b| match b {
+        b'0'..=b'9' => (left * 10 + u32::from(b - b'0')) % 97,
+        letter => (left * 100 + u32::from(letter - b'A') + 10) % 97,
+    })
 }
 
 /// 13 to 19 digits in one run, or in the groups printed on cards, with an issuer's first digits and a right check
@@ -316,6 +359,9 @@ mod tests {
             ("client:93.184.216.34:443", "client:[redacted:ip]:443"),
             ("card 4111 1111 1111 1111 declined", "card [redacted:card] declined"),
             ("pan=4111111111111111", "pan=[redacted:card]"),
+            ("from DE89370400440532013000.", "from [redacted:account]."),
+            ("GB29 NWBK 6016 1331 9268 19 refused", "[redacted:account] refused"),
+            ("iban=NL91ABNA0417164300", "iban=[redacted:account]"),
         ] {
             assert_eq!(redact(text), want);
         }
@@ -342,6 +388,9 @@ mod tests {
             "2026-01-04T10:00:01+02:00",
             "4111111111111112",
             "main.go:63 +0x742",
+            "DE88370400440532013000",
+            "XDE89370400440532013000",
+            "order AB12345678901234",
             "std::fe::bad",
             "1 + 2000000000 rows",
             "listen :::44347",
@@ -353,7 +402,7 @@ mod tests {
 
     #[test]
     fn hostile_repetition_is_linear() {
-        for piece in ["a@", "1:", "4111 ", "+1", "1.1.1.", "f:"] {
+        for piece in ["a@", "1:", "4111 ", "AB12 ", "DE89", "+1", "1.1.1.", "f:"] {
             assert!(!redact(&piece.repeat(5_000)).is_empty());
         }
     }

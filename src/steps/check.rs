@@ -1,0 +1,78 @@
+//! What `tick config check` looks at beside the file itself: prompts that can be filled, programs that compile, declared
+//! collectors that fit together. A tick finds out by itself, but in the night.
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    adapters::agents,
+    collect,
+    config::{
+        Config, Target,
+        problem::{JsonPath, Problem},
+        read_plain,
+    },
+    render::prompt::PromptSet,
+    text::jq::Program,
+};
+
+/// Every problem of the files of the home, under the key or the file that holds it.
+pub fn files(config: &Config, now: DateTime<Utc>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let at = JsonPath::default();
+    let prompts = agents::prompt_overrides(&config.home.prompts).and_then(|own| PromptSet::with(&own));
+    if let Err(error) = prompts {
+        let problem = Problem::new(at.key("prompts"), format!("{error:#}"));
+        problems.push(problem.example("the template of the program: remove the file"));
+    }
+    if let Ok(gate) = read_plain(&config.home.collectors.join("gate.jq")) {
+        program(&gate, &at.key("collectors/gate.jq"), &mut problems);
+    }
+    for repo in config.repos.values() {
+        let here = at.key("repos").key(repo.slot.as_str());
+        for target in &repo.targets {
+            let own = repo.targets.len() == 1 && target.name == repo.slot.as_str();
+            let here = if own {
+                here.clone()
+            } else {
+                here.key("targets").key(&target.name)
+            };
+            of_target(config, target, &here, now, &mut problems);
+        }
+    }
+    problems.sort();
+    problems.dedup();
+    problems
+}
+
+fn of_target(config: &Config, target: &Target, at: &JsonPath, now: DateTime<Utc>, problems: &mut Vec<Problem>) {
+    for (n, probe) in target.health.iter().enumerate() {
+        let here = at.key("health").index(n);
+        let programs = [
+            (&probe.jq, here.key("expect").key("jq")),
+            (&probe.release, here.key("release")),
+            (&probe.requests, here.key("requests")),
+        ];
+        for (text, at) in programs {
+            if let Some(text) = text {
+                program(text, &at, problems);
+            }
+        }
+    }
+    for (n, probe) in target.jsonrpc.iter().enumerate() {
+        let here = at.key("jsonrpc").index(n).key("jq");
+        if let Some(text) = &probe.jq {
+            program(text, &here, problems);
+        }
+    }
+    for used in &target.declared {
+        if let Err(why) = collect::check(&config.home.collectors, used, now) {
+            problems.push(Problem::new(at.key("collectors").key(&used.collector), why));
+        }
+    }
+}
+
+fn program(text: &str, at: &JsonPath, problems: &mut Vec<Problem>) {
+    if let Err(fault) = Program::compile(text) {
+        problems.push(Problem::new(at.clone(), fault.to_string()).example("\".ok == true\""));
+    }
+}
