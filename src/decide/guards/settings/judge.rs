@@ -233,7 +233,7 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
             weaker(format!("{name} allows findings"));
         }
         Trend::TakenIn if parent && (is_filter(path) || is_pattern(path) && !is.contains('*')) => {
-            weaker(format!("{name} makes it run for less"))
+            weaker(format!("{name} makes it run for less"));
         }
         Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
         Trend::Options => options(&name, &[], after, out),

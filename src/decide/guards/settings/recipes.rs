@@ -51,7 +51,7 @@ fn make(text: &str) -> Targets {
     // make gives each line to a shell of its own, in which the last command alone counts.
     let stops = joined
         .lines()
-        .any(|l| l.trim_start().starts_with(".SHELLFLAGS") && l.split_whitespace().any(|w| is_stop_flag(w)));
+        .any(|l| l.trim_start().starts_with(".SHELLFLAGS") && l.split_whitespace().any(is_stop_flag));
     let default = if stops {
         shell::Default::Stops
     } else {
