@@ -31,7 +31,7 @@ use crate::{
         Config,
         load::{LoadError, Purpose, Sources, load, load_for},
     },
-    exit::Exit,
+    exit::{Exit, Fault},
     render,
     text::Redactor,
 };
@@ -230,6 +230,13 @@ fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
 fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let stdin = || std::io::stdin().lock();
     let looking = |cli: &Cli| configured_for(&cli.global, Purpose::Look);
+    if let (Some(_), Some(flag)) = (&cli.verb, cli.tick.first()) {
+        // Whoever asks for a dry run of a verb must not get the verb.
+        let fault = Fault::new(Exit::Usage, format!("{flag} before a verb does nothing"));
+        return Err(fault
+            .advise("tick alone takes it; what a verb takes: tick VERB --help")
+            .into());
+    }
     match &cli.verb {
         None => bare(cli, out),
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
@@ -265,7 +272,7 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .enable_all()
         .max_blocking_threads(32)
         .build();
-    built.map_err(|error| crate::exit::Fault::new(Exit::CouldNot, format!("start the runtime: {error}")).into())
+    built.map_err(|error| Fault::new(Exit::CouldNot, format!("start the runtime: {error}")).into())
 }
 
 /// The config of a verb that cannot do without.
@@ -276,7 +283,7 @@ fn configured(global: &Global) -> anyhow::Result<Config> {
 /// The same for verbs that only look at what tick has stored, or answer it: no secret is needed for that.
 fn configured_for(global: &Global, purpose: Purpose) -> anyhow::Result<Config> {
     let loaded = load_for(Sources::of_process(global.home.as_deref())?, purpose);
-    loaded.map_err(|error| crate::exit::Fault::from(error).into())
+    loaded.map_err(|error| Fault::from(error).into())
 }
 
 /// `tick` without a verb.
@@ -287,7 +294,7 @@ fn bare(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
             out.write_all(render::config::no_config_text(&file.display().to_string()).as_bytes())?;
             Ok(Exit::Config)
         }
-        Err(error) => Err(crate::exit::Fault::from(error).into()),
+        Err(error) => Err(Fault::from(error).into()),
     }
 }
 

@@ -42,6 +42,20 @@ pub struct TickArgs {
     pub events: bool,
 }
 
+impl TickArgs {
+    /// A flag that only means something without a verb.
+    pub fn first(&self) -> Option<&'static str> {
+        let flags = [
+            (self.deep, "--deep"),
+            (self.observe, "--observe"),
+            (self.dry_run, "--dry-run"),
+            (self.json, "--json"),
+            (self.events, "--events"),
+        ];
+        flags.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct RepairArgs {
     /// Only this incident

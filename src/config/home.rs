@@ -1,4 +1,4 @@
-//! Where the home is, and its directories. It is found, never guessed: a flag, a parent that `tick init` marked, or
+//! Where the home is, and its directories. It is found, never guessed: a flag, a parent that is marked, or
 //! the user's own configuration directory.
 
 use std::{

@@ -102,7 +102,7 @@ pub struct Report {
 pub struct Waiting {
     pub incident: IncidentId,
     pub repo: Slot,
-    /// The cause in one line, from our own template.
+    /// What users have of it and the cause, in one line, from our own template.
     #[serde(default)]
     pub title: String,
     pub why: String,

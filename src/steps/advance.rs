@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{Ctx, gather, hindered, observe, perform};
+use super::{Ctx, gather, hindered, observe, perform, tell};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
@@ -107,10 +107,11 @@ fn without_repo(ctx: &Ctx, claim: &Claim, incident: &Incident) -> Result<()> {
 
 fn waits(ctx: &Ctx, incident: &Incident, why: String) -> Result<()> {
     let row = ctx.store().signature(&incident.id.signature())?;
+    let felt = row.map(|row| tell::felt(ctx, incident, &row)).transpose()?;
     let waiting = Waiting {
         incident: incident.id.clone(),
         repo: incident.repo.clone(),
-        title: row.map(|row| super::title_line(ctx, &row)).unwrap_or_default(),
+        title: felt.map(|felt| felt.shown).unwrap_or_default(),
         why,
     };
     ctx.report().waiting.push(waiting);

@@ -1,5 +1,5 @@
 //! Snapshots on disk: `signals/latest.json`, replaced whole, and `signals/<tick>.json.zst` for the ticks that woke
-//! somebody. They are prints: nothing decides by them, but `tick gate` and `tick replay` read them.
+//! somebody. They are prints: nothing decides by them, but `tick gate` reads them.
 
 use std::{
     fs::File,

@@ -60,6 +60,8 @@ fn a_wrong_command_is_told_as_one() {
         64,
         &["no repo is called", "there is: shop"],
     );
+    says(&street, &["--dry-run", "pause"], 64, &["--dry-run before a verb"]);
+    assert!(!street.home().join("state/paused").exists());
     let ignore = |time| vec!["ignore", short, "--for", time, "--why", "x"];
     says(&street, &ignore("9999999d"), 64, &["longer than 3650 days"]);
     says(&street, &ignore("2x"), 64, &["is not a time"]);

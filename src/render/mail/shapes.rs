@@ -111,11 +111,14 @@ pub(super) fn resolved(words: &MailWords) -> Shape {
         lead: if by_us {
             format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words())
         } else {
-            let last = words.last.map(|at| format!("last seen {}, and ", clock(at, words.now)));
-            let last = last.unwrap_or_default();
+            let last = words
+                .last
+                .map(|at| format!(" It was last seen {}.", clock(at, words.now)));
             format!(
-                "{} in {} is over{lasted}: {last}not by the full looks since.",
-                words.title, words.slot
+                "{}: {} is over{lasted}.{} The full looks since did not see it.",
+                words.slot,
+                words.title,
+                last.unwrap_or_default()
             )
         },
         did: if by_us {
