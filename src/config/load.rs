@@ -21,7 +21,7 @@ use super::{
 use crate::exit::{Exit, Fault};
 
 /// Declared collectors that are compiled into the binary (`collectors/` of the repository).
-pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions"];
+pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry"];
 
 /// What a config is made from.
 #[derive(Debug, Clone)]
@@ -328,6 +328,9 @@ mod tests {
             "NOTIFY_EMAIL_TO",
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_BASE_URL",
+            "SENTRY_AUTH_TOKEN",
+            "SENTRY_ORG",
+            "SENTRY_PROJECT_API",
             "TICK_HOME",
         ] {
             assert!(names.iter().any(|n| n == name), "{name} is not in .env.example");
