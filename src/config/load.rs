@@ -154,6 +154,7 @@ fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
         ("RUSTUP_HOME", ".rustup"),
         ("PYENV_ROOT", ".pyenv"),
         ("NVM_DIR", ".nvm"),
+        ("GOMODCACHE", "go/pkg/mod"),
     ]
     .into_iter()
     .filter_map(|(name, below)| {

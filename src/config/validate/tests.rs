@@ -90,6 +90,10 @@ fn commands_are_checked_where_they_stand() {
         "{\"repos\": {\"web\": {\"setup\": [\"npm ci\", \"\"]}}}",
         "repos.web.setup[1] \"\" is empty | \"npm test\"",
     );
+    check(
+        "{\"repos\": {\"web\": {\"report\": {\"junit\": \"/tmp/a.xml\"}}}}",
+        "repos.web.report.junit \"/tmp/a.xml\" matches no path of a repository | \"build/test-results/**/*.xml\"",
+    );
 }
 
 #[test]
@@ -258,7 +262,7 @@ fn globs_are_read_and_extend_the_built_in_list() {
     );
     check(
         "{\"sensitivePaths\": [\"/abs/**\"]}",
-        "sensitivePaths[0] \"/abs/**\" matches no path of a repository | \"migrations/**\"",
+        "sensitivePaths[0] \"/abs/**\" matches no path of a repository | \"**/ledger/**\"",
     );
 }
 
