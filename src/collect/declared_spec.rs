@@ -463,4 +463,42 @@ mod tests {
         let ready = prepare(spec, &used(&[("url", "https://x.example"), ("project", "a\"b")], &[])).unwrap();
         assert_eq!(&ready.body.unwrap()[..], br#"{"n":1,"q":["a\"b"]}"#);
     }
+
+    #[test]
+    fn a_deep_look_asks_for_more_and_the_second_call_is_about_one_element() {
+        let shipped = Spec::parse(include_str!("../../collectors/sentry.json")).unwrap();
+        let used = used(
+            &[("org", "acme"), ("environment", "production")],
+            &[("token", "fake-not-real")],
+        );
+        let at = "2026-11-29T03:00:00Z".parse().unwrap();
+        let asked = |deep| Asked {
+            used: &used,
+            since: at,
+            until: at,
+            deep,
+        };
+        let query = |deep| -> BTreeMap<String, String> {
+            let url = shipped.prepare(&asked(deep)).unwrap().url;
+            url.query_pairs().into_owned().collect()
+        };
+        let (shallow, deep) = (query(false), query(true));
+        assert_eq!(shallow["query"], "is:unresolved level:[error,fatal]");
+        assert_eq!(shallow["environment"], "production");
+        assert_eq!(deep["query"], "is:unresolved");
+        assert!(!deep.contains_key("environment") && !shallow.contains_key("project"));
+
+        let (list, detail) = (
+            shipped.prepare(&asked(false)).unwrap(),
+            shipped.detail.as_ref().unwrap(),
+        );
+        let call = |item| shipped.prepare_detail(detail, &asked(false), &list, &item);
+        let second = call(serde_json::json!({"id": "../7"})).unwrap();
+        assert_eq!(
+            second.url.as_str(),
+            "https://sentry.io/api/0/organizations/acme/issues/..%2F7/events/latest/"
+        );
+        assert!(second.headers.iter().any(|(_, value)| value.is_sensitive()));
+        assert!(call(serde_json::json!({"id": null})).unwrap_err().contains("id"));
+    }
 }
