@@ -62,6 +62,8 @@ mod corpus_tests;
 #[cfg(test)]
 mod data_tests;
 #[cfg(test)]
+mod figures_tests;
+#[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;

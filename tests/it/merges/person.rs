@@ -154,6 +154,10 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
         calls.iter().any(|c| c["role"] == "fix")
     };
     // Another repo's pause is nothing to this one.
+    let file = prepared.stage.home.join("config.json");
+    let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    config["repos"]["elsewhere"] = json!({});
+    std::fs::write(&file, config.to_string()).unwrap();
     let said = prepared.run(&["pause", "elsewhere", "--why", "not this one"]);
     assert_eq!(said.code, Some(0), "{}", said.text);
     std::thread::scope(|scope| {
