@@ -23,6 +23,7 @@ use crate::model::{
     pull::StopSigns,
 };
 use after::{merged, take_back};
+pub use before::OVER;
 pub(super) use before::head_is_ours;
 use before::{judge, person_moved, publish, repair, told, untriaged};
 pub use hindered::{key as hindered_key, name};

@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     collect::CI_IS_RED,
-    decide::facts::{Facts, Seen, Status, keys},
+    decide::{
+        facts::{Facts, Seen, Status, keys},
+        next::OVER,
+    },
     model::{IncidentId, incident::Incident},
     render::mail::{Guess, MailWords, PullLine, broken, mail as render_mail},
     store::{Claim, SignatureRow},
@@ -99,7 +102,8 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         url: p.url.clone(),
     });
     words.release.clone_from(&cause.release);
-    if let Some(merge) = &facts.merge {
+    let merge = facts.merge.as_ref().filter(|_| why != OVER);
+    if let Some(merge) = merge {
         words.merge = Some(merge.sha.clone());
         if let (Some(watch), Some(live)) = (&facts.watch, merge.live_at) {
             words.seen = watch.seen;

@@ -116,6 +116,9 @@ pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
 /// Full reads without it after which a cause that nobody repaired is over.
 const QUIET_LOOKS: u32 = 2;
 
+/// Why something is over that no change of ours mended, also where one was merged.
+pub const OVER: &str = "it is over without a change of ours";
+
 /// Told and not repaired: over once its source was read twice in full without it, and its symptoms' too.
 pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
     until_over(facts, why, now, IncidentOutcome::Gone)

@@ -149,7 +149,7 @@ fn a_story_without_a_kill_has_what_it_is_about() {
         3,
         "the bug's, ours, the revert: {taken_back:#?}"
     );
-    assert_eq!((taken_back.notes, taken_back.mails.len()), (1, 2), "{taken_back:#?}");
+    assert_eq!((taken_back.notes, taken_back.mails.len()), (1, 3), "{taken_back:#?}");
     assert!(taken_back.outcomes[0].contains("TakenBack"), "{taken_back:#?}");
     let mended = undisturbed(Story::Mended);
     assert_eq!((mended.pulls.len(), mended.comments.len()), (2, 1), "{mended:#?}");

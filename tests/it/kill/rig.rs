@@ -230,13 +230,16 @@ impl Rig {
     /// What people do while the product waits.
     fn people_act(&mut self) {
         let mails = self.world.mail().all().unwrap().len();
-        let (ours, comments) = {
+        let (ours, comments, reverted) = {
             let model = self.world.forge();
             let ours = model.pulls.iter().find(|p| p.head.starts_with("fix/auto-")).cloned();
-            (ours, model.comments.len())
+            let mut reverts = model.pulls.iter().filter(|p| p.head.ends_with("-revert"));
+            (ours, model.comments.len(), reverts.any(|p| p.merged_at.is_some()))
         };
         let Some(ours) = ours else { return };
         match self.story {
+            // The old error ends by itself.
+            Story::TakenBack if reverted => self.world.wait_deployed().unwrap(),
             Story::TakenBack if ours.merged_at.is_some() => {
                 self.world.act(Act::RequireApprovals { count: 0 });
                 self.world.wait_deployed().unwrap();

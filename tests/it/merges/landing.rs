@@ -149,6 +149,14 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
     }
     assert_eq!(prepared.pulls_of_ours(), 2, "the fix and its revert");
     assert!(prepared.subjects().is_empty());
+    // The old error ends, and that is told.
+    for _ in 0..3 {
+        prepared.stage.step(15);
+        prepared.tick();
+    }
+    let subjects = prepared.subjects();
+    assert!(subjects.len() == 1 && subjects[0].contains("over"), "{subjects:?}");
+    assert!(outcomes(&prepared).iter().all(|o| o.contains("taken-back")));
     prepared.finish();
 }
 
@@ -221,8 +229,11 @@ fn taken_back(prepared: &Prepared) {
     assert_eq!(notes.read_dir().unwrap().count(), 1, "one note");
     let autonomy = prepared.ask("SELECT value FROM flag WHERE name = ?1", "autonomy:shop");
     assert_eq!(autonomy.len(), 1, "the repo is back on drafts");
-    let outcome = prepared.ask("SELECT outcome FROM incident WHERE repo = ?1", "shop");
-    assert!(outcome.iter().all(|o| o.contains("taken-back")), "{outcome:?}");
+    assert_eq!(outcomes(prepared), ["open"], "until the old error is over, too");
+}
+
+fn outcomes(prepared: &Prepared) -> Vec<String> {
+    prepared.ask("SELECT coalesce(outcome, 'open') FROM incident WHERE repo = ?1", "shop")
 }
 
 #[test]
