@@ -90,8 +90,11 @@ pub fn event(event: &Event) -> String {
 /// What a tick leaves to say at its end.
 pub fn summary(report: &Report, exit: Exit) -> String {
     let mut text = String::new();
-    let healthy = report.events.is_empty() && exit == Exit::Ok;
-    let word = if healthy { "healthy" } else { exit.meaning() };
+    let word = match exit {
+        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
+        Exit::Ok if report.events.is_empty() => "healthy",
+        _ => exit.meaning(),
+    };
     let _ = writeln!(
         text,
         "{word}: {} in {} ms, {}, {}",
@@ -120,4 +123,19 @@ pub fn summary(report: &Report, exit: Exit) -> String {
 /// A line as a terminal may show it: one line, no controls, no command of a CI host.
 pub(super) fn console(line: &str) -> String {
     inert::console_line(&Untrusted::new(line, &Redactor::default()), 160)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_tick_that_leaves_something_broken_calls_itself_healthy() {
+        let mut report = Report::default();
+        assert!(summary(&report, Exit::Ok).starts_with("healthy: "));
+        // A page that failed once, or a cause that waits for a later tick.
+        report.unwell = 1;
+        assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: "));
+        assert!(!summary(&report, Exit::Budget).to_lowercase().contains("healthy"));
+    }
 }

@@ -271,5 +271,9 @@ fn a_source_that_fails_another_way_at_each_look_is_blind_once() {
     street.errors("/shop", &[]);
     let (code, text) = street.run(&[]);
     assert_eq!(code, 0, "{text}");
-    assert_eq!((told(&street, "] blind"), told(&street, "] seen again")), (1, 1), "{text}");
+    assert_eq!(
+        (told(&street, "] blind"), told(&street, "] seen again")),
+        (1, 1),
+        "{text}"
+    );
 }

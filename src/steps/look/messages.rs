@@ -175,12 +175,7 @@ fn blind(snapshot: &Snapshot, source: &SourceRow) -> Option<Owed> {
     Some(Owed {
         since: Some(since),
         why: outcome.map(|c| c.detail.clone()).unwrap_or_default(),
-        ..Owed::new(
-            Status::Blind,
-            about_blindness(source, since),
-            &name(source),
-            title,
-        )
+        ..Owed::new(Status::Blind, about_blindness(source, since), &name(source), title)
     })
 }
 
