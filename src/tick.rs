@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::{
     exit::Exit,
-    steps::{Ctx, advance, housekeeping, look, outbox, triage},
+    steps::{Ctx, advance, housekeeping, leftovers, look, outbox, triage},
     store::{TickLock, locks::Tried},
 };
 
@@ -54,11 +54,12 @@ async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
     }
 }
 
-/// Triage what is new, then advance every incident that is due, oldest first.
+/// Clear away what was killed, triage what is new, then advance every incident that is due, oldest first.
 async fn repair(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> Result<()> {
     if ctx.nothing_due()? {
         return Ok(());
     }
+    leftovers::sweep(ctx);
     let triaged = triage::triage(ctx).await;
     let advanced = advance::advance_all(ctx, only).await;
     triaged.and(advanced)

@@ -145,7 +145,8 @@ impl Screen<'_> {
         } else {
             text.to_owned()
         };
-        if !self.closed {
+        // What the interrupted story makes of its end is nobody's.
+        if !self.closed && !INTERRUPTED.load(Ordering::SeqCst) {
             self.closed = self
                 .out
                 .write_all(painted.as_bytes())

@@ -26,6 +26,9 @@ pub struct ExecArgs {
     /// Directory that may not be read
     #[arg(long)]
     hide: Vec<PathBuf>,
+    /// Leave it the machine's network
+    #[arg(long)]
+    network: bool,
     /// Directory in which programs are looked for
     #[arg(long)]
     path: Vec<PathBuf>,
@@ -44,6 +47,7 @@ pub fn run(args: ExecArgs) -> ExitCode {
         write: args.write,
         read: args.read,
         hide: args.hide,
+        network: args.network,
         path: args.path,
         program: program.into(),
         args: command.collect(),

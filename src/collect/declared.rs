@@ -3,30 +3,25 @@
 
 use std::{borrow::Cow, fs, io, path::Path};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     context::{Blind, Piece, Place, Session},
-    declared_spec::{Pages, Prepared, Spec},
-    github::next_link,
+    declared_fetch::List,
+    declared_spec::{Asked, Spec},
     memory::is_due,
-    probe::check_json,
 };
 use crate::{
-    adapters::http::{Redirects, Request, Response, RetryPolicy},
     config::{DeclaredUse, read_plain},
     model::{
         Sha,
         signal::{OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{clean, jq::Program, json as strict, signature},
+    text::{clean, jq::Program, signature},
 };
 
-/// What is asked for at the very first look.
-const FIRST_LOOK: TimeDelta = TimeDelta::hours(24);
-const MOST_PAGES: usize = 20;
 /// Signals of one look that are kept; a source with more has one message to send, not thousands.
 const MOST_SIGNALS: usize = 2000;
 const LONGEST_TEXT: usize = 16 * 1024;
@@ -39,7 +34,7 @@ pub struct Shipped {
     pub program: &'static str,
 }
 
-const SHIPPED: [Shipped; 2] = [
+const SHIPPED: [Shipped; 3] = [
     Shipped {
         name: "alertmanager",
         request: include_str!("../../collectors/alertmanager.json"),
@@ -49,6 +44,11 @@ const SHIPPED: [Shipped; 2] = [
         name: "exceptions",
         request: include_str!("../../collectors/exceptions.json"),
         program: include_str!("../../collectors/exceptions.jq"),
+    },
+    Shipped {
+        name: "sentry",
+        request: include_str!("../../collectors/sentry.json"),
+        program: include_str!("../../collectors/sentry.jq"),
     },
 ];
 
@@ -64,16 +64,9 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
         return place.piece(OutcomeKind::Skipped);
     }
     let cursor = facts.and_then(|facts| facts.cursor.as_deref());
-    let since = cursor
-        .and_then(|cursor| cursor.parse().ok())
-        .or(last)
-        .unwrap_or(session.ctx.now - FIRST_LOOK);
-    let asked_at = session.ctx.clock.now();
-    match look(session, &place, used, since, asked_at).await {
-        Ok(mut piece) => {
-            piece.cursor = Some(asked_at.to_rfc3339());
-            piece
-        }
+    let since = cursor.and_then(|cursor| cursor.parse().ok()).or(last);
+    match look(session, &place, used, since).await {
+        Ok(piece) => piece,
         Err(blind) => place.failed(&blind.cause, &session.line(&blind.detail, 400)),
     }
 }
@@ -82,7 +75,12 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
 pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Result<(), String> {
     let files = Files::find(collectors, &used.collector).map_err(|blind| blind.detail)?;
     let spec = Spec::parse(&files.request)?;
-    spec.prepare(used, now, now)?;
+    spec.prepare(&Asked {
+        used,
+        since: now,
+        until: now,
+        deep: false,
+    })?;
     Program::compile(&files.program).map_err(|fault| format!("{}.jq: {fault}", used.collector))?;
     Ok(())
 }
@@ -91,33 +89,69 @@ async fn look(
     session: &Session<'_>,
     place: &Place<'_>,
     used: &DeclaredUse,
-    since: DateTime<Utc>,
-    now: DateTime<Utc>,
+    since: Option<DateTime<Utc>>,
 ) -> Result<Piece, Blind> {
     let files = Files::find(&session.ctx.config.home.collectors, &used.collector)?;
     let config = |why: String| Blind::new("collector-config", format!("collector {}: {why}", used.collector));
     let spec = Spec::parse(&files.request).map_err(config)?;
-    let prepared = spec.prepare(used, since, now).map_err(config)?;
-    let body = fetch(session, &spec, &prepared).await?;
-    let results = session
-        .jq(&files.program, files.program_shipped, &body)
-        .await
-        .map_err(|why| Blind::new("jq", format!("{}.jq: {why}", used.collector)))?;
-    let report = Report::read(results).map_err(|why| Blind::new("shape", format!("{}.jq: {why}", used.collector)))?;
+    let until = session.ctx.clock.now() - spec.settle();
+    let asked = Asked {
+        used,
+        since: since.unwrap_or(session.ctx.now - spec.first_look()),
+        until,
+        deep: session.ctx.deep,
+    };
+    if spec.windowed && asked.since >= until {
+        return Ok(place.piece(OutcomeKind::Skipped));
+    }
+    let list = List {
+        session,
+        spec: &spec,
+        asked,
+        prepared: spec.prepare(&asked).map_err(config)?,
+    };
+    let judge = async |body: Vec<u8>| files.report(session, &used.collector, &body).await;
+    let body = list.read().await?;
+    let (reports, missed) = match &spec.detail {
+        None => (vec![judge(body).await?], Vec::new()),
+        Some(detail) => list.each(&body, detail, judge).await?,
+    };
     let mut piece = place.piece(OutcomeKind::Ok);
-    piece.outcome.items = u64::try_from(report.signals.len()).unwrap_or(u64::MAX);
-    piece.outcome.release_sha = report.release_sha.as_deref().and_then(|sha| Sha::parse(sha).ok());
-    piece.outcome.requests = report.requests;
-    if report.signals.len() > MOST_SIGNALS {
+    fill(&mut piece, session, place, &list, reports, &missed);
+    if piece.outcome.outcome != OutcomeKind::Failed {
+        piece.cursor = Some(until.to_rfc3339());
+    }
+    Ok(piece)
+}
+
+fn fill(
+    piece: &mut Piece,
+    session: &Session<'_>,
+    place: &Place<'_>,
+    list: &List<'_>,
+    reports: Vec<Report>,
+    missed: &[Blind],
+) {
+    let mut items = Vec::new();
+    for report in reports {
+        let release = report.release_sha.as_deref().and_then(|sha| Sha::parse(sha).ok());
+        piece.outcome.release_sha = release.or(piece.outcome.release_sha.take());
+        piece.outcome.requests = report.requests.or(piece.outcome.requests);
+        items.extend(report.signals);
+    }
+    piece.settle(items.len(), missed);
+    piece.outcome.detail = session.line(&piece.outcome.detail, 400);
+    if items.len() > MOST_SIGNALS {
         piece.outcome.outcome = OutcomeKind::Degraded;
         "too-many".clone_into(&mut piece.outcome.cause);
-        piece.outcome.detail = format!("{} signals, of which {MOST_SIGNALS} are kept", report.signals.len());
+        piece.outcome.detail = format!("{} signals, of which {MOST_SIGNALS} are kept", items.len());
     }
-    let items = report.signals.into_iter().take(MOST_SIGNALS);
+    let release = piece.outcome.release_sha.clone();
     piece.signals = items
-        .map(|item| item.into_signal(session, place, &spec, piece.outcome.release_sha.as_ref()))
+        .into_iter()
+        .take(MOST_SIGNALS)
+        .map(|item| item.into_signal(session, place, list, release.as_ref()))
         .collect();
-    Ok(piece)
 }
 
 /// The two files of a collector: from the home where they stand, else from the binary.
@@ -165,6 +199,15 @@ impl Files {
             program,
         })
     }
+
+    /// What the program makes of an answer.
+    async fn report(&self, session: &Session<'_>, name: &str, body: &[u8]) -> Result<Report, Blind> {
+        let results = session
+            .jq(&self.program, self.program_shipped, body)
+            .await
+            .map_err(|why| Blind::new("jq", format!("{name}.jq: {why}")))?;
+        Report::read(results).map_err(|why| Blind::new("shape", format!("{name}.jq: {why}")))
+    }
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -172,79 +215,6 @@ fn read(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is larger than 64 KiB"));
     }
     read_plain(path)
-}
-
-/// The body, with the arrays of all pages joined.
-async fn fetch(session: &Session<'_>, spec: &Spec, prepared: &Prepared) -> Result<Vec<u8>, Blind> {
-    let first = page(session, spec, prepared, &prepared.url).await?;
-    let mut next = follow(spec, prepared, &first);
-    if next.is_none() {
-        return Ok(first.body.to_vec());
-    }
-    let mut all = items(&first)?;
-    for _ in 1..MOST_PAGES {
-        let Some(url) = next else { break };
-        let more = page(session, spec, prepared, &url).await?;
-        next = follow(spec, prepared, &more).filter(|to| *to != url);
-        all.extend(items(&more)?);
-    }
-    if next.is_some() {
-        return Err(Blind::new(
-            "pages",
-            format!("the list has more than {MOST_PAGES} pages"),
-        ));
-    }
-    Ok(Value::Array(all).to_string().into_bytes())
-}
-
-fn items(response: &Response) -> Result<Vec<Value>, Blind> {
-    match strict::parse(&response.body) {
-        Ok(Value::Array(items)) => Ok(items),
-        Ok(_) => Err(Blind::new("shape", "a page of the list is not an array")),
-        Err(fault) => Err(Blind::new(fault.cause(), fault.to_string())),
-    }
-}
-
-/// The next page stays where the credentials were meant for.
-fn follow(spec: &Spec, prepared: &Prepared, response: &Response) -> Option<url::Url> {
-    if spec.pages == Pages::None {
-        return None;
-    }
-    next_link(response.header("link")?).filter(|to| to.origin() == prepared.url.origin())
-}
-
-async fn page(session: &Session<'_>, spec: &Spec, prepared: &Prepared, url: &url::Url) -> Result<Response, Blind> {
-    let request = Request {
-        method: prepared.method.clone(),
-        url,
-        headers: prepared.headers.clone(),
-        body: prepared.body.clone(),
-        deadline: spec.timeout(),
-        cap: spec.cap_kib.saturating_mul(1024),
-        redirects: Redirects::SameOrigin,
-        retry: RetryPolicy::from_config(&session.ctx.config.retry),
-    };
-    let _permit = session.permit().await;
-    let response = session
-        .ctx
-        .http
-        .send(request)
-        .await
-        .map_err(|error| Blind::new(error.cause(), error.to_string()))?;
-    let code = response.status.as_u16();
-    if !response.status.is_success() {
-        let advice = match code {
-            401 | 403 => ": check the collector's secret in the config",
-            429 => ": the service limits our calls",
-            _ => "",
-        };
-        return Err(Blind::new(
-            format!("http-{code}"),
-            format!("{} {}: HTTP {code}{advice}", prepared.method, url.path()),
-        ));
-    }
-    check_json(&response)?;
-    Ok(response)
 }
 
 /// What a program may give: this object, or only the list of signals.
@@ -302,8 +272,8 @@ impl Report {
 }
 
 impl Item {
-    fn into_signal(self, session: &Session<'_>, place: &Place<'_>, spec: &Spec, release: Option<&Sha>) -> Signal {
-        let now = session.ctx.now;
+    fn into_signal(self, session: &Session<'_>, place: &Place<'_>, list: &List<'_>, release: Option<&Sha>) -> Signal {
+        let (now, spec) = (session.ctx.now, list.spec);
         let text = self.signature_text.as_deref().unwrap_or(if self.message.is_empty() {
             &self.title
         } else {
@@ -311,6 +281,13 @@ impl Item {
         });
         let signed = signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>()));
         let last_seen = self.last_seen.unwrap_or(now);
+        let first_seen = self.first_seen.unwrap_or(last_seen);
+        let (first_seen, last_seen) = if spec.windowed {
+            let within = |time: DateTime<Utc>| time.clamp(list.asked.since, list.asked.until);
+            (within(first_seen), within(last_seen))
+        } else {
+            (first_seen, last_seen)
+        };
         let evidence = self.evidence.into_iter().map(|(key, value)| {
             let value = match value {
                 Value::String(text) => Value::String(session.line(&text, 300)),
@@ -335,7 +312,7 @@ impl Item {
             message: session.text(&self.message, LONGEST_TEXT),
             signature: signed.signature,
             count: self.count.unwrap_or(1),
-            first_seen: self.first_seen.unwrap_or(last_seen),
+            first_seen,
             last_seen,
             release_sha: self
                 .release_sha

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use bytes::Bytes;
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, Method, header};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -21,6 +21,22 @@ pub(super) struct Spec {
     request: RequestSpec,
     #[serde(default)]
     pub(super) pages: Pages,
+    /// A second call for each element of the list. The program is then run once for each, on `{item, detail}`.
+    #[serde(default)]
+    pub(super) detail: Option<Detail>,
+    /// Values that hold where the config gives none.
+    #[serde(default)]
+    defaults: BTreeMap<String, String>,
+    /// Seconds that an event takes to show at the source. What is younger is left to the next look, so that the times of
+    /// two looks neither overlap nor leave a gap.
+    #[serde(default)]
+    settle_seconds: u32,
+    /// How far the first look goes back.
+    #[serde(default = "first_look_hours")]
+    first_look_hours: u32,
+    /// Counts are of the time from `{since}` to `{now}` alone; first and last sight are then cut to it.
+    #[serde(default)]
+    pub(super) windowed: bool,
     /// Largest page in KiB of decoded text.
     #[serde(default = "cap_kib")]
     pub(super) cap_kib: usize,
@@ -39,11 +55,25 @@ struct RequestSpec {
     url: String,
     #[serde(default)]
     query: BTreeMap<String, String>,
+    /// Entries of the query that are others with `--deep`; null leaves one out.
+    #[serde(default)]
+    deep: BTreeMap<String, Option<String>>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     /// For POST: a JSON document, whose texts may hold placeholders.
     #[serde(default)]
     body: Option<serde_json::Value>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Detail {
+    /// GET with the headers of the list. `{item:FIELD}` is a field of the element.
+    url: String,
+    #[serde(default)]
+    query: BTreeMap<String, String>,
+    /// Elements that are asked for in one look.
+    pub(super) most: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -68,12 +98,25 @@ fn cap_kib() -> usize {
     4096
 }
 
+fn first_look_hours() -> u32 {
+    24
+}
+
 fn timeout_seconds() -> u64 {
     20
 }
 
+/// What one look asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) used: &'a DeclaredUse,
+    pub(super) since: DateTime<Utc>,
+    pub(super) until: DateTime<Utc>,
+    pub(super) deep: bool,
+}
+
 /// What is sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) method: Method,
     pub(super) url: Url,
@@ -102,19 +145,26 @@ impl Spec {
         Duration::from_secs(self.timeout_seconds.clamp(1, 300))
     }
 
-    pub(super) fn prepare(
-        &self,
-        used: &DeclaredUse,
-        since: DateTime<Utc>,
-        now: DateTime<Utc>,
-    ) -> Result<Prepared, String> {
-        let fill = Fill { used, since, now };
-        let mut url = self.url(&fill)?;
-        for (name, template) in &self.request.query {
-            if let Some(value) = fill.text(template, Escape::No)? {
-                url.query_pairs_mut().append_pair(name, &value.text);
+    pub(super) fn first_look(&self) -> TimeDelta {
+        TimeDelta::hours(self.first_look_hours.into())
+    }
+
+    pub(super) fn settle(&self) -> TimeDelta {
+        TimeDelta::seconds(self.settle_seconds.into())
+    }
+
+    pub(super) fn prepare(&self, asked: &Asked<'_>) -> Result<Prepared, String> {
+        let fill = self.fill(asked, None);
+        let mut query: BTreeMap<&str, &str> = pairs(&self.request.query).collect();
+        if asked.deep {
+            for (name, template) in &self.request.deep {
+                match template {
+                    Some(template) => query.insert(name, template),
+                    None => query.remove(name.as_str()),
+                };
             }
         }
+        let url = url(&fill, &self.request.url, query)?;
         let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
         for (name, template) in &self.request.headers {
             let Some(value) = fill.text(template, Escape::No)? else {
@@ -144,24 +194,64 @@ impl Spec {
         })
     }
 
-    /// A placeholder at the very start is a base address of the owner's; any other one is a piece of a path.
-    fn url(&self, fill: &Fill<'_>) -> Result<Url, String> {
-        let template = &self.request.url;
-        let (base, rest) = match template.strip_prefix('{').and_then(|t| t.split_once('}')) {
-            Some((name, rest)) => (fill.value(name)?.to_owned(), rest),
-            None => (String::new(), template.as_str()),
-        };
-        let rest = fill
-            .text(rest, Escape::Path)?
-            .filter(|filled| !filled.secret)
-            .ok_or("a secret cannot stand in the address; use a header")?;
-        let text = format!("{}{}", base.trim_end_matches('/'), rest.text);
-        let url = Url::parse(&text).map_err(|error| format!("the address is not a URL: {error}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err("the address is neither http nor https".to_owned());
+    /// The second call, about one element of the list.
+    pub(super) fn prepare_detail(
+        &self,
+        detail: &Detail,
+        asked: &Asked<'_>,
+        list: &Prepared,
+        item: &serde_json::Value,
+    ) -> Result<Prepared, String> {
+        let url = url(&self.fill(asked, Some(item)), &detail.url, pairs(&detail.query))?;
+        if url.origin() != list.url.origin() {
+            return Err("the second call goes to another host than the first".to_owned());
         }
-        Ok(url)
+        Ok(Prepared {
+            method: Method::GET,
+            url,
+            headers: list.headers.clone(),
+            body: None,
+        })
     }
+
+    fn fill<'a>(&'a self, asked: &Asked<'a>, item: Option<&'a serde_json::Value>) -> Fill<'a> {
+        Fill {
+            asked: *asked,
+            defaults: &self.defaults,
+            item,
+        }
+    }
+}
+
+fn pairs(map: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, &str)> {
+    map.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// A placeholder at the very start is a base address of the owner's; any other one is a piece of a path.
+fn url<'t>(
+    fill: &Fill<'_>,
+    template: &str,
+    query: impl IntoIterator<Item = (&'t str, &'t str)>,
+) -> Result<Url, String> {
+    let (base, rest) = match template.strip_prefix('{').and_then(|t| t.split_once('}')) {
+        Some((name, rest)) => (fill.value(name)?.to_owned(), rest),
+        None => (String::new(), template),
+    };
+    let rest = fill
+        .text(rest, Escape::Path)?
+        .filter(|filled| !filled.secret)
+        .ok_or("a secret cannot stand in the address; use a header")?;
+    let text = format!("{}{}", base.trim_end_matches('/'), rest.text);
+    let mut url = Url::parse(&text).map_err(|error| format!("the address is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("the address is neither http nor https".to_owned());
+    }
+    for (name, template) in query {
+        if let Some(value) = fill.text(template, Escape::No)? {
+            url.query_pairs_mut().append_pair(name, &value.text);
+        }
+    }
+    Ok(url)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -175,24 +265,34 @@ struct Filled {
     secret: bool,
 }
 
-/// Values of the placeholders: `{name}`, `{secret:name}`, `{since}`, `{now}`; a `?` at the end makes one optional.
+/// Values of the placeholders: `{name}`, `{secret:name}`, `{item:field}`, `{since}`, `{now}`; a `?` at the end makes one
+/// optional.
 struct Fill<'a> {
-    used: &'a DeclaredUse,
-    since: DateTime<Utc>,
-    now: DateTime<Utc>,
+    asked: Asked<'a>,
+    defaults: &'a BTreeMap<String, String>,
+    item: Option<&'a serde_json::Value>,
 }
 
 impl Fill<'_> {
     fn value(&self, name: &str) -> Result<&str, String> {
-        self.used
-            .values
-            .get(name)
+        let given = self.asked.used.values.get(name);
+        given
+            .or_else(|| self.defaults.get(name))
             .map(String::as_str)
             .ok_or_else(|| format!("the config gives no value for {name:?}; add it under \"values\""))
     }
 
     fn secret(&self, name: &str) -> Option<&SecretString> {
-        self.used.secrets.get(name)
+        self.asked.used.secrets.get(name)
+    }
+
+    fn field(&self, name: &str) -> Result<String, String> {
+        use serde_json::Value;
+        match self.item.and_then(|item| item.get(name)) {
+            Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
+            Some(Value::Number(number)) => Ok(number.to_string()),
+            Some(_) | None => Err(format!("an element of the list has no {name:?}")),
+        }
     }
 
     /// None when an optional placeholder has no value: then the whole entry is left out.
@@ -212,8 +312,8 @@ impl Fill<'_> {
             };
             filled.text.push_str(before);
             rest = after;
-            let found = match name.strip_prefix("secret:") {
-                Some(secret) => {
+            let found = match name.split_once(':') {
+                Some(("secret", secret)) => {
                     filled.secret = true;
                     self.secret(secret)
                         .map(|value| value.expose_secret().to_owned())
@@ -221,9 +321,10 @@ impl Fill<'_> {
                             format!("the config gives no secret for {secret:?}; name its variable under \"secrets\"")
                         })
                 }
-                None if name == "since" => Ok(rfc3339(self.since)),
-                None if name == "now" => Ok(rfc3339(self.now)),
-                None => self.value(name).map(str::to_owned),
+                Some(("item", field)) => self.field(field),
+                _ if name == "since" => Ok(rfc3339(self.asked.since)),
+                _ if name == "now" => Ok(rfc3339(self.asked.until)),
+                _ => self.value(name).map(str::to_owned),
             };
             match found {
                 Ok(value) if escape == Escape::Path => filled.text.push_str(&path_piece(&value)),
@@ -294,7 +395,13 @@ mod tests {
 
     fn prepare(spec: &str, used: &DeclaredUse) -> Result<Prepared, String> {
         let at = "2026-11-29T03:00:00Z".parse().unwrap();
-        Spec::parse(spec)?.prepare(used, at, at)
+        let asked = Asked {
+            used,
+            since: at,
+            until: at,
+            deep: false,
+        };
+        Spec::parse(spec)?.prepare(&asked)
     }
 
     #[test]
@@ -355,5 +462,43 @@ mod tests {
         let spec = r#"{"request":{"method":"POST","url":"{url}","body":{"q":["{project}"],"n":1}},"kind":"alert","severity":"info"}"#;
         let ready = prepare(spec, &used(&[("url", "https://x.example"), ("project", "a\"b")], &[])).unwrap();
         assert_eq!(&ready.body.unwrap()[..], br#"{"n":1,"q":["a\"b"]}"#);
+    }
+
+    #[test]
+    fn a_deep_look_asks_for_more_and_the_second_call_is_about_one_element() {
+        let shipped = Spec::parse(include_str!("../../collectors/sentry.json")).unwrap();
+        let used = used(
+            &[("org", "acme"), ("environment", "production")],
+            &[("token", "fake-not-real")],
+        );
+        let at = "2026-11-29T03:00:00Z".parse().unwrap();
+        let asked = |deep| Asked {
+            used: &used,
+            since: at,
+            until: at,
+            deep,
+        };
+        let query = |deep| -> BTreeMap<String, String> {
+            let url = shipped.prepare(&asked(deep)).unwrap().url;
+            url.query_pairs().into_owned().collect()
+        };
+        let (shallow, deep) = (query(false), query(true));
+        assert_eq!(shallow["query"], "is:unresolved level:[error,fatal]");
+        assert_eq!(shallow["environment"], "production");
+        assert_eq!(deep["query"], "is:unresolved");
+        assert!(!deep.contains_key("environment") && !shallow.contains_key("project"));
+
+        let (list, detail) = (
+            shipped.prepare(&asked(false)).unwrap(),
+            shipped.detail.as_ref().unwrap(),
+        );
+        let call = |item| shipped.prepare_detail(detail, &asked(false), &list, &item);
+        let second = call(serde_json::json!({"id": "../7"})).unwrap();
+        assert_eq!(
+            second.url.as_str(),
+            "https://sentry.io/api/0/organizations/acme/issues/..%2F7/events/latest/"
+        );
+        assert!(second.headers.iter().any(|(_, value)| value.is_sensitive()));
+        assert!(call(serde_json::json!({"id": null})).unwrap_err().contains("id"));
     }
 }

@@ -195,15 +195,12 @@ pub(super) enum Log {
 
 /// The address with `rel="next"` in a `Link` header.
 pub(super) fn next_link(link: &str) -> Option<Url> {
-    link.split(',').find_map(|part| {
-        let (address, parameters) = part.trim().split_once('>')?;
-        let is_next = parameters
-            .split(';')
-            .any(|p| matches!(p.trim(), r#"rel="next""# | "rel=next"));
-        if !is_next {
-            return None;
-        }
-        Url::parse(address.strip_prefix('<')?).ok()
+    link.split('<').find_map(|part| {
+        let (address, parameters) = part.split_once('>')?;
+        let says = |what: &[&str]| parameters.split([';', ',']).any(|p| what.contains(&p.trim()));
+        // Some services always name a next page, and say beside it whether there is anything on it.
+        let is_next = says(&[r#"rel="next""#, "rel=next"]) && !says(&[r#"results="false""#]);
+        is_next.then(|| Url::parse(address).ok()).flatten()
     })
 }
 
@@ -217,6 +214,9 @@ mod tests {
         assert_eq!(next_link(link).unwrap().query(), Some("page=3"));
         assert_eq!(next_link(r#"<https://api.example/x?page=1>; rel="last""#), None);
         assert_eq!(next_link("garbage"), None);
+        let more = r#"<https://x.example/l?q=[a,b]&cursor=0:0:1>; rel="previous"; results="false"; cursor="0:0:1", <https://x.example/l?q=[a,b]&cursor=0:100:0>; rel="next"; results="true"; cursor="0:100:0""#;
+        assert_eq!(next_link(more).unwrap().query(), Some("q=[a,b]&cursor=0:100:0"));
+        assert_eq!(next_link(&more.replace("true", "false")), None);
         assert_eq!(next_link(r#"<not a url>; rel="next""#), None);
     }
 }

@@ -5,6 +5,7 @@ mod actions;
 mod actions_log;
 mod context;
 mod declared;
+mod declared_fetch;
 mod declared_spec;
 mod github;
 mod health;

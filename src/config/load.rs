@@ -21,7 +21,7 @@ use super::{
 use crate::exit::{Exit, Fault};
 
 /// Declared collectors that are compiled into the binary (`collectors/` of the repository).
-pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions"];
+pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry"];
 
 /// What a config is made from.
 #[derive(Debug, Clone)]
@@ -154,6 +154,7 @@ fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
         ("RUSTUP_HOME", ".rustup"),
         ("PYENV_ROOT", ".pyenv"),
         ("NVM_DIR", ".nvm"),
+        ("GOMODCACHE", "go/pkg/mod"),
     ]
     .into_iter()
     .filter_map(|(name, below)| {
@@ -328,6 +329,9 @@ mod tests {
             "NOTIFY_EMAIL_TO",
             "ANTHROPIC_API_KEY",
             "ANTHROPIC_BASE_URL",
+            "SENTRY_AUTH_TOKEN",
+            "SENTRY_ORG",
+            "SENTRY_PROJECT_API",
             "TICK_HOME",
         ] {
             assert!(names.iter().any(|n| n == name), "{name} is not in .env.example");

@@ -89,6 +89,8 @@ pub struct Repo {
     /// Tell the owner about a release of others that made things worse.
     pub rollback_ask: bool,
     pub test_timeout: Duration,
+    /// Glob of the JUnit reports that other runners than the known ones write.
+    pub junit: Option<String>,
     /// Shortest observation after a merge.
     pub observe_min: Duration,
 }

@@ -118,6 +118,9 @@ pub(super) struct Repo {
     #[serde(default = "test_timeout_seconds")]
     #[schemars(range(min = 5, max = 14400), example = 1200)]
     pub test_timeout_seconds: u32,
+    /// What the test commands write their results to.
+    #[serde(default)]
+    pub report: Report,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -310,6 +313,16 @@ pub(super) struct Ci {
     #[serde(default, rename = "maySkip")]
     #[schemars(example = ["deploy preview"])]
     pub may_skip: Vec<String>,
+}
+
+/// Results of runners that tick does not read itself.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Report {
+    /// Glob, below the checkout, of the JUnit reports that the test commands write. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
+    pub junit: Option<String>,
 }
 
 /// What may be taken back.

@@ -228,6 +228,9 @@ impl Checks<'_> {
             Some(list) => self.commands(list, &at.key("setup")),
             None => self.commands(&root.defaults.setup, &defaults.key("setup")),
         };
+        if let Some(glob) = &raw.report.junit {
+            self.glob(glob, at.key("report").key("junit"), "\"build/test-results/**/*.xml\"");
+        }
         let test = match &raw.test {
             Some(list) => self.commands(list, &at.key("test")),
             None => self.commands(&root.defaults.test, &defaults.key("test")),
@@ -245,6 +248,7 @@ impl Checks<'_> {
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,
             test_timeout: Duration::from_secs(u64::from(raw.test_timeout_seconds)),
+            junit: raw.report.junit.clone(),
             observe_min: minutes(raw.observe_minutes),
         }
     }
@@ -296,16 +300,20 @@ impl Checks<'_> {
 
     fn globs(&mut self, list: &[String], at: &JsonPath) -> Vec<String> {
         for (n, glob) in list.iter().enumerate() {
-            let built = GlobBuilder::new(glob).literal_separator(true).build();
-            if let Err(error) = built {
-                let what = format!("{} is not a glob ({})", quote_str(glob), error.kind());
-                self.problem(at.index(n), what, "\"**/ledger/**\"");
-            } else if glob.trim().is_empty() || glob.starts_with('/') {
-                let what = format!("{} matches no path of a repository", quote_str(glob));
-                self.problem(at.index(n), what, "\"migrations/**\"");
-            }
+            self.glob(glob, at.index(n), "\"**/ledger/**\"");
         }
         list.to_vec()
+    }
+
+    fn glob(&mut self, glob: &str, at: JsonPath, example: &str) {
+        let built = GlobBuilder::new(glob).literal_separator(true).build();
+        if let Err(error) = built {
+            let what = format!("{} is not a glob ({})", quote_str(glob), error.kind());
+            self.problem(at, what, example);
+        } else if glob.trim().is_empty() || glob.starts_with('/') {
+            let what = format!("{} matches no path of a repository", quote_str(glob));
+            self.problem(at, what, example);
+        }
     }
 
     fn notify(&mut self, raw: &raw::Notify) -> Notify {

@@ -8,10 +8,8 @@ use crate::model::incident::{AttemptOutcome, FailureType};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Budget {
-    Go {
-        n: u32,
-        of: u32,
-    },
+    /// The number of the run; [`place_of`] says which attempt that is.
+    Go { n: u32 },
     /// Not now; the sentence says what has to pass first. Does not end the incident.
     Wait(String),
     /// Money or agent runs are used up for now: told once, tried again when a new day or month begins.
@@ -89,9 +87,25 @@ pub fn allowed(facts: &Facts) -> u32 {
     }
 }
 
+/// Attempts before run `n` that count against the budget: runs in which no agent could work do not.
+pub fn charged_before(facts: &Facts, n: u32) -> u32 {
+    let charged = facts.attempts.iter().filter(|a| a.attempt.charged && a.attempt.n < n);
+    u32::try_from(charged.count()).unwrap_or(u32::MAX)
+}
+
+/// What run `n` is: its place within the budget, and its own number where that is another one.
+pub fn place_of(facts: &Facts, n: u32) -> String {
+    let place = charged_before(facts, n) + 1;
+    let place = format!("attempt {place} of {}", allowed(facts).max(place));
+    match facts.attempts.iter().filter(|a| a.attempt.n < n).count() {
+        earlier if earlier == usize::try_from(charged_before(facts, n)).unwrap_or(usize::MAX) => place,
+        earlier => format!("{place}, agent run {}", earlier + 1),
+    }
+}
+
 pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     let of = allowed(facts);
-    let charged = u32::try_from(facts.attempts.iter().filter(|a| a.attempt.charged).count()).unwrap_or(u32::MAX);
+    let charged = charged_before(facts, u32::MAX);
     if let Some(why) = repeated(facts) {
         return Budget::Exhausted(why);
     }
@@ -113,7 +127,6 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
     }
     Budget::Go {
         n: facts.last_attempt + 1,
-        of,
     }
 }
 
@@ -170,4 +183,29 @@ pub fn revisions(attempts: &[AttemptFacts]) -> usize {
         .iter()
         .filter(|a| matches!(a.failure(), Some(Failure::Revise(_))))
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::testing::facts_with_pull;
+
+    #[test]
+    fn runs_that_nobody_pays_for_are_no_attempts() {
+        let mut facts = facts_with_pull();
+        let one = facts.attempts[0].clone();
+        assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
+        assert_eq!(place_of(&facts, 2), "attempt 2 of 2");
+        facts.attempts = (1..=6)
+            .map(|n| {
+                let mut run = one.clone();
+                run.attempt.n = n;
+                run.attempt.charged = n == 6;
+                run
+            })
+            .collect();
+        assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
+        assert_eq!(place_of(&facts, 6), "attempt 1 of 2, agent run 6");
+        assert_eq!(place_of(&facts, 7), "attempt 2 of 2, agent run 7");
+    }
 }

@@ -211,15 +211,7 @@ impl AttemptFacts {
         if let Some(guards) = &self.guards
             && guards.verdict == GuardVerdict::Reject
         {
-            let why = guards
-                .findings
-                .iter()
-                .find(|f| f.verdict == GuardVerdict::Reject)
-                .map_or_else(
-                    || "refused by the guards".to_owned(),
-                    |f| format!("{} in {}", f.rule, f.sentence()),
-                );
-            return Some(Failure::Guards(why));
+            return Some(Failure::Guards(refusal(guards)));
         }
         if let Some(proof) = &self.proof {
             match &proof.grade {
@@ -252,6 +244,20 @@ impl AttemptFacts {
             ProofGrade::Proven | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => None,
         }
     }
+}
+
+/// What the guards refused: the first finding in full, and how many more there are.
+fn refusal(guards: &GuardReport) -> String {
+    let mut refusing = guards.findings.iter().filter(|f| f.verdict == GuardVerdict::Reject);
+    let Some(first) = refusing.next() else {
+        return "refused by the guards".to_owned();
+    };
+    let more = match refusing.count() {
+        0 => String::new(),
+        1 => " (and one finding more)".to_owned(),
+        n => format!(" (and {n} findings more)"),
+    };
+    format!("{} in {}{more}", first.rule, first.sentence())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

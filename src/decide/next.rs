@@ -35,7 +35,6 @@ pub enum Action {
     /// Let an agent try on this base.
     Attempt {
         n: u32,
-        of: u32,
         base: Sha,
     },
     Guards {

@@ -32,6 +32,8 @@ pub struct Step {
     pub write: BTreeMap<String, String>,
     pub replace: Vec<Replace>,
     pub delete: Vec<String>,
+    /// Symbolic links in the place of files: path and target.
+    pub link: BTreeMap<String, String>,
     /// Bytes of noise on stdout before anything else.
     pub flood: usize,
     /// Leaves a sleeping child behind, in a session of its own.
@@ -144,6 +146,13 @@ fn edit(step: &Step, cwd: &Path) -> Result<()> {
     }
     for path in &step.delete {
         std::fs::remove_file(cwd.join(path)).with_context(|| format!("delete {path}"))?;
+    }
+    for (path, target) in &step.link {
+        let file = cwd.join(path);
+        if file.exists() {
+            std::fs::remove_file(&file).with_context(|| format!("delete {path}"))?;
+        }
+        std::os::unix::fs::symlink(target, &file).with_context(|| format!("link {path}"))?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ pub mod log;
 pub mod mailbox;
 pub mod own;
 pub mod schema;
+mod sentry;
 pub mod serve;
 mod setup;
 pub mod shop;

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::world::World;
 use crate::{
     adapters::{
-        process::{self, ChildSpec, RunExit, Sandbox},
+        process::{self, ChildSpec, Network, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::CommandLine,
@@ -101,6 +101,7 @@ async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
         reference: None,
         toolchain_env: Vec::new(),
         scratch: room.join("scratch"),
+        junit: None,
         redactor: Redactor::default(),
     };
     let runner = async |child: SuiteChild| run_child(child).await;
@@ -121,6 +122,7 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
             write: vec![child.cwd.clone(), child.writable],
             read: Vec::new(),
             hide: Vec::new(),
+            network: Network::Own,
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -133,7 +135,7 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
     .await;
     let note = match &done.exit {
         RunExit::Code(_) => String::new(),
-        other => format!("{other:?}"),
+        other => format!("it {other}"),
     };
     SuiteOutput {
         exit: match done.exit {

@@ -135,6 +135,8 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod sentry;
+#[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
 mod world;

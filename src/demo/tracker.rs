@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     clock::millis,
+    sentry,
     serve::{Call, Reply},
     town::Town,
 };
@@ -32,12 +33,27 @@ struct Seen {
 
 /// What makes two events one entry.
 #[derive(Debug, Clone, PartialEq)]
-struct Exception {
-    kind: String,
-    message: String,
-    stack: String,
-    route: String,
-    release: Option<String>,
+pub(super) struct Exception {
+    pub(super) kind: String,
+    pub(super) message: String,
+    pub(super) stack: String,
+    pub(super) route: String,
+    pub(super) release: Option<String>,
+}
+
+/// Events that are one entry.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) what: Exception,
+    pub(super) times: Vec<DateTime<Utc>>,
+}
+
+impl Group {
+    /// The first and the last event.
+    pub(super) fn ends(&self) -> (DateTime<Utc>, DateTime<Utc>) {
+        let times = || self.times.iter().copied();
+        (times().min().unwrap_or_default(), times().max().unwrap_or_default())
+    }
 }
 
 /// A signal that stands while one commit is deployed, once a minute: for repositories whose app cannot run here.
@@ -143,6 +159,10 @@ impl Tracker {
                 Reply::json(200, &json!([alert]))
             }
             (method, path) => {
+                let sentry = (method == "GET").then(|| sentry::answer(town, &self.token, call));
+                if let Some(reply) = sentry.flatten() {
+                    return reply;
+                }
                 let what = format!("no route for {method} {path}");
                 town.log.error(town.clock.now(), "tracker", what.clone());
                 Reply::json(501, &json!({ "detail": what }))
@@ -152,10 +172,32 @@ impl Tracker {
 
     fn exceptions(&self, town: &Town, since: DateTime<Utc>) -> Value {
         let now = town.clock.now();
+        let shown: Vec<Value> = self
+            .groups(town, |at| at > since)
+            .into_iter()
+            .map(|group| {
+                let (what, (first, last)) = (&group.what, group.ends());
+                json!({
+                    "type": what.kind, "message": what.message, "stack": what.stack, "count": group.times.len(), "route": what.route,
+                    "release": what.release, "first_seen": millis(first), "last_seen": millis(last),
+                })
+            })
+            .collect();
+        let kept = self.lock();
+        let mut requests = kept.requests.iter().filter(|at| **at > since).count();
+        if let Some(from) = kept.planted.as_ref().and_then(|planted| planted.from) {
+            requests += minutes(from, now).filter(|at| *at > since).count() * 10;
+        }
+        let release = town.deployer.history().last().map(|r| r.sha.clone());
+        json!({ "release": release, "requests": requests, "exceptions": shown })
+    }
+
+    /// The entries of the events in a time.
+    pub(super) fn groups(&self, town: &Town, within: impl Fn(DateTime<Utc>) -> bool) -> Vec<Group> {
+        let now = town.clock.now();
         let history = town.deployer.history();
         let kept = self.lock();
         let mut seen = kept.events.clone();
-        let mut requests = kept.requests.iter().filter(|at| **at > since).count();
         if let Some(planted) = &kept.planted
             && let Some(from) = planted.from
         {
@@ -167,26 +209,18 @@ impl Tracker {
                 at,
                 what: planted.what.clone(),
             }));
-            requests += minutes(from, now).filter(|at| *at > since).count() * 10;
         }
-        seen.retain(|s| s.at > since);
-        let mut groups: Vec<(Exception, Vec<DateTime<Utc>>)> = Vec::new();
-        for event in seen {
-            match groups.iter_mut().find(|(what, _)| *what == event.what) {
-                Some((_, times)) => times.push(event.at),
-                None => groups.push((event.what, vec![event.at])),
+        let mut groups: Vec<Group> = Vec::new();
+        for event in seen.into_iter().filter(|event| within(event.at)) {
+            match groups.iter_mut().find(|group| group.what == event.what) {
+                Some(group) => group.times.push(event.at),
+                None => groups.push(Group {
+                    what: event.what,
+                    times: vec![event.at],
+                }),
             }
         }
-        let shown: Vec<Value> = groups
-            .into_iter()
-            .map(|(what, times)| {
-                json!({
-                    "type": what.kind, "message": what.message, "stack": what.stack, "count": times.len(), "route": what.route,
-                    "release": what.release, "first_seen": times.iter().min().map(|t| millis(*t)), "last_seen": times.iter().max().map(|t| millis(*t)),
-                })
-            })
-            .collect();
-        json!({ "release": history.last().map(|r| r.sha.clone()), "requests": requests, "exceptions": shown })
+        groups
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

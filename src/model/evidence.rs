@@ -146,6 +146,9 @@ pub struct Proof {
     /// Message of the red run, redacted.
     pub red: String,
     pub green_runs: u32,
+    /// The red run was repeated after a run with the fix, and was red again.
+    #[serde(default)]
+    pub red_again: bool,
     pub base_counts: Counts,
     pub head_counts: Counts,
     /// Commands a person can repeat it with.

@@ -95,8 +95,8 @@ pub struct PrWords<'a> {
     /// What that agent said about it.
     pub said: Option<&'a Untrusted>,
     pub tried: &'a [Tried<'a>],
-    pub attempt: u32,
-    pub attempts: u32,
+    /// Which attempt it is, such as `attempt 2 of 2`.
+    pub nth: &'a str,
     pub usd: Option<f64>,
     /// What the repository's own rules ask for before a merge, in this program's words.
     pub asks: &'a [String],
@@ -342,11 +342,10 @@ fn footer(words: &PrWords<'_>) -> String {
     }
     let _ = write!(
         text,
-        "Patch by a coding agent ({}), checked and opened by tick, an unattended maintainer · incident {} · attempt {} of {}",
+        "Patch by a coding agent ({}), checked and opened by tick, an unattended maintainer · incident {} · {}",
         span(words.author),
         span(words.incident.as_str()),
-        words.attempt,
-        words.attempts
+        words.nth
     );
     if let Some(usd) = words.usd {
         let _ = write!(text, " · ${usd:.2}");

@@ -22,9 +22,13 @@ pub const fn landed(landing: Landing) -> &'static str {
     }
 }
 
+/// Findings of one refusal that are told after the first; all of them are in `tick show` and go to the next attempt.
+const FURTHER: usize = 4;
+
 /// The refusal of a diff: rule and place, what stood there and what would.
 pub fn refusal(report: &GuardReport) -> Vec<String> {
-    let Some(finding) = report.findings.iter().find(|f| f.verdict == GuardVerdict::Reject) else {
+    let mut refusing = report.findings.iter().filter(|f| f.verdict == GuardVerdict::Reject);
+    let Some(finding) = refusing.next() else {
         return vec!["refused by the guards".to_owned()];
     };
     let mut lines = vec![format!("REFUSED  {}: {}", finding.why, finding.place())];
@@ -33,6 +37,12 @@ pub fn refusal(report: &GuardReport) -> Vec<String> {
     }
     if !finding.is.is_empty() {
         lines.push(format!("is     {}", finding.is.trim()));
+    }
+    let further: Vec<String> = refusing.map(|more| format!("and    {}", more.sentence())).collect();
+    let untold = further.len().saturating_sub(FURTHER);
+    lines.extend(further.into_iter().take(FURTHER));
+    if untold > 0 {
+        lines.push(format!("and    {untold} more"));
     }
     lines
 }
@@ -51,13 +61,21 @@ pub fn proof(proof: &Proof) -> Vec<String> {
                     "without the fix   RED    {}",
                     proof.red.lines().next().unwrap_or_default()
                 ),
-                format!("with the fix      GREEN  in {} runs", proof.green_runs),
+                format!("with the fix      GREEN  in {} runs{}", proof.green_runs, again(proof)),
                 format!("all tests         {} of {total} pass, {} skipped", head.pass, head.skip),
             ]
         }
         ProofGrade::Unproven(why) => vec![format!("proof    not proven: {why}")],
         ProofGrade::NotRed(why) => vec![format!("proof    REFUSED, not red without the fix: {why}")],
         ProofGrade::NotGreen(why) => vec![format!("proof    REFUSED, not green with the fix: {why}")],
+    }
+}
+
+const fn again(proof: &Proof) -> &'static str {
+    if proof.red_again {
+        ", then without it RED again"
+    } else {
+        ""
     }
 }
 
@@ -128,6 +146,7 @@ pub(super) fn console(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::evidence::Finding;
 
     #[test]
     fn no_tick_that_leaves_something_broken_calls_itself_healthy() {
@@ -137,5 +156,38 @@ mod tests {
         report.unwell = 1;
         assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: "));
         assert!(!summary(&report, Exit::Budget).to_lowercase().contains("healthy"));
+    }
+
+    #[test]
+    fn a_refusal_tells_more_than_its_first_finding() {
+        let finding = |n: u32, verdict| Finding {
+            rule: "symlink".to_owned(),
+            verdict,
+            path: format!("link-{n}"),
+            line: None,
+            was: String::new(),
+            is: String::new(),
+            why: "it leads out of the tree".to_owned(),
+        };
+        let report = |n: u32| GuardReport {
+            verdict: GuardVerdict::Reject,
+            findings: (0..n)
+                .map(|n| finding(n, GuardVerdict::Reject))
+                .chain([finding(99, GuardVerdict::NeedsHuman)])
+                .collect(),
+            paths: Vec::new(),
+            added: 0,
+            removed: 0,
+        };
+        assert_eq!(
+            refusal(&report(3)),
+            [
+                "REFUSED  it leads out of the tree: link-0",
+                "and    link-1: it leads out of the tree",
+                "and    link-2: it leads out of the tree",
+            ]
+        );
+        let many = refusal(&report(9));
+        assert_eq!((many.len(), many[5].as_str()), (6, "and    4 more"));
     }
 }

@@ -18,6 +18,7 @@ use crate::{
     },
     config::Repo,
     decide::{
+        budget,
         facts::{AttemptFacts, Facts},
         verdict::{self, FixReply},
     },
@@ -32,7 +33,7 @@ use crate::{
 };
 
 /// Lets an agent try on `base`, and records what came of it.
-pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of: u32, base: &Sha) -> Result<()> {
+pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, base: &Sha) -> Result<()> {
     let repo = ctx.repo(&facts.incident.repo)?;
     // Before the attempt begins: a forge that cannot be reached costs none.
     let mirror = ctx.mirror(repo).await?;
@@ -56,7 +57,7 @@ pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, of:
     ctx.say(
         Some(facts.id()),
         "attempt",
-        [format!("attempt {n} of {of}, worktree at {}", base.short())],
+        [format!("{}, worktree at {}", budget::place_of(facts, n), base.short())],
     );
     let dir = ctx.config.home.state.join("worktrees").join(attempt.id.file_name());
     let result = work(ctx, claim, facts, &mirror, &mut attempt, &dir).await;

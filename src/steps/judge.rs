@@ -17,7 +17,7 @@ use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
         git::{self, FileEdit},
-        process::{self, ChildSpec, RunExit, Sandbox},
+        process::{self, ChildSpec, Network, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
@@ -54,6 +54,11 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
     let limits = &ctx.config.limits;
     let sensitive = ctx.config.sensitive.iter().map(String::as_str);
     let policy = GuardPolicy::new(sensitive, limits.diff_lines, limits.diff_lines_merge)?;
+    let policy = if attempt.is_a_persons() {
+        policy.of_a_person()
+    } else {
+        policy
+    };
     let diff = with_surroundings(&mirror, &attempt.attempt.base, Diff::of(changes)).await?;
     let report = guards::judge(&diff, &policy, &ctx.redactor);
     let word = match report.verdict {
@@ -115,16 +120,19 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         red: dir.join("red"),
         head: dir.join("head"),
         head_again: dir.join("again").join("head"),
+        red_fresh: dir.join("fresh"),
     };
     super::private_dir(&dir.join("again"))?;
     mirror.checkout(base, &trees.base).await?;
     mirror.checkout(head, &trees.head).await?;
     mirror.checkout(head, &trees.head_again).await?;
+    let mut without_fix = base.clone();
     if !parts.test_part.is_empty() {
         let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
-        let red = mirror.commit_edits(base, &edits, "The test part alone").await?;
-        mirror.checkout(&red, &trees.red).await?;
+        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
+        mirror.checkout(&without_fix, &trees.red).await?;
     }
+    mirror.checkout(&without_fix, &trees.red_fresh).await?;
     let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
@@ -141,6 +149,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             flakes: std::collections::BTreeSet::new(),
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
             alone_runs: 1,
+            red_again: dice()?,
         },
         commands: repo.test.clone(),
         test_files,
@@ -168,6 +177,13 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     }
     ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
     Ok(())
+}
+
+fn dice() -> Result<proof::RedAgain> {
+    let thrown = nonce()?;
+    let sum: usize = thrown.as_str().bytes().map(usize::from).sum();
+    let all = proof::RedAgain::ALL;
+    Ok(all[sum % all.len()])
 }
 
 fn edit(change: &FileChange) -> FileEdit {
@@ -202,6 +218,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         toolchain_env: ctx.config.toolchain_env.clone(),
         scratch: dir.join("scratch"),
+        junit: repo.junit.clone(),
         redactor: ctx.redactor.clone(),
     }
 }
@@ -220,6 +237,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             write: vec![child.cwd.clone(), child.writable],
             read: ctx.tools(),
             hide: ctx.own_places(),
+            network: Network::Own,
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -234,10 +252,7 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     let not_run = matches!(done.exit, RunExit::Stopped | RunExit::SpawnFailed(_));
     let (exit, note) = match done.exit {
         RunExit::Code(code) => (Some(code), String::new()),
-        RunExit::Signal(signal) => (None, format!("signal {signal}")),
-        RunExit::TimedOut => (None, "it ran out of time".to_owned()),
-        RunExit::Stopped => (None, "it was stopped".to_owned()),
-        RunExit::SpawnFailed(why) => (None, format!("could not be started: {why}")),
+        other => (None, format!("it {other}")),
     };
     SuiteOutput {
         timed_out,
@@ -260,7 +275,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
         .home
         .state
         .join("proofs")
-        .join(format!("landed.{}", commit.short()));
+        .join(format!("{}.landed.{}", facts.id(), commit.short()));
     git::sweep(&dir)?;
     super::private_dir(&dir)?;
     let tree = dir.join("tree");

@@ -17,6 +17,7 @@ mod hindered;
 pub mod housekeeping;
 mod judge;
 mod landing;
+pub mod leftovers;
 pub mod look;
 mod observe;
 pub mod outbox;

@@ -13,7 +13,7 @@ use crate::{
 
 pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, action: &Action) -> Result<()> {
     match action {
-        Action::Attempt { n, of, base } => attempt::attempt(ctx, claim, facts, *n, *of, base).await,
+        Action::Attempt { n, base } => attempt::attempt(ctx, claim, facts, *n, base).await,
         Action::Guards { n, head } => judge::guards(ctx, claim, facts, *n, head).await,
         Action::Prove { n, head } => judge::prove(ctx, claim, facts, *n, head).await,
         Action::Audit { n, head } => judge::audit(ctx, claim, facts, *n, head).await,

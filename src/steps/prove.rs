@@ -24,13 +24,15 @@ pub struct ProofTrees {
     pub head: PathBuf,
     /// The head once more, under another path.
     pub head_again: PathBuf,
+    /// What the red run was made on, untouched.
+    pub red_fresh: PathBuf,
 }
 
 pub struct ProveRequest {
     pub facts: Facts,
     /// The slot's test commands.
     pub commands: Vec<CommandLine>,
-    /// Paths of the test part, for the runs of the new files alone.
+    /// Paths of the test part, for the run of the new files alone.
     pub test_files: Vec<String>,
     /// `second_run`, `only`, `reference` and parts of `scratch` are set for each run here.
     pub options: SuiteOptions,
@@ -66,7 +68,7 @@ pub async fn prove(
         let (tree, options) = prepare(run, ids, trees, &request);
         let work = match run {
             Run::HeadAgain => None,
-            Run::Base | Run::Red | Run::Head | Run::Alone => request.work.as_deref(),
+            Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => request.work.as_deref(),
         };
         let suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,
@@ -81,6 +83,8 @@ pub async fn prove(
             Run::Head => runs.head = Some(suite),
             Run::HeadAgain => runs.head_again = Some(suite),
             Run::Alone => runs.alone.push(suite),
+            Run::RedAgain => runs.red_again = Some(suite),
+            Run::RedFresh => runs.red_fresh = Some(suite),
         }
     }
 }
@@ -92,15 +96,21 @@ fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &Prov
         Run::Head => (&trees.head, "head"),
         Run::HeadAgain => (&trees.head_again, "head-again"),
         Run::Alone => (&trees.head, "alone"),
+        // The tree as the red run left it: what was built there need not be built again.
+        Run::RedAgain if request.facts.has_test_part => (&trees.red, "red-again"),
+        Run::RedAgain => (&trees.base, "red-again"),
+        Run::RedFresh => (&trees.red_fresh, "red-fresh"),
     };
-    let only = (run == Run::Alone).then(|| Only {
-        files: request.test_files.clone(),
-        ids,
-    });
+    let files = if run == Run::Alone {
+        request.test_files.clone()
+    } else {
+        Vec::new()
+    };
+    let only = matches!(run, Run::Alone | Run::RedAgain).then_some(Only { files, ids });
     // While the base's own tests run, the base stands elsewhere.
-    let reference = match (run, &request.work) {
-        (Run::Base, Some(work)) => work,
-        (Run::Base | Run::Red | Run::Head | Run::HeadAgain | Run::Alone, _) => &trees.base,
+    let reference = match &request.work {
+        Some(work) if tree == &trees.base => work,
+        _ => &trees.base,
     };
     let options = SuiteOptions {
         second_run: run == Run::HeadAgain,

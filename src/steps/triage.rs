@@ -111,7 +111,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
             cwd: &dir,
             read: Vec::new(),
             commands: &[],
-            name: format!("triage.{}.{}", repo.slot, ctx.tick),
+            name: format!("triage.{}.{}", batch[0].0.id, ctx.tick),
             deadline: ctx.config.limits.attempt_wall.min(std::time::Duration::from_mins(10)),
         },
     )

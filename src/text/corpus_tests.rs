@@ -27,18 +27,23 @@ fn rows(text: &str) -> Vec<Value> {
     rows
 }
 
+/// A file that lies beside the checkout, where it does.
 #[expect(
     clippy::disallowed_methods,
     reason = "only tests look for the larger corpora, whose place may be given"
 )]
-fn bench(path: &str) -> Option<String> {
+pub(crate) fn shared(path: &str) -> Option<String> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let shared = std::env::var_os("TICK_SHARED").map_or(beside, PathBuf::from);
-    let found = std::fs::read_to_string(shared.join("bench").join(path)).ok();
+    let found = std::fs::read_to_string(shared.join(path)).ok();
     if found.is_none() {
         println!("skipped (optional): no {path}");
     }
     found
+}
+
+fn bench(path: &str) -> Option<String> {
+    shared(&format!("bench/{path}"))
 }
 
 fn text<'a>(row: &'a Value, key: &str) -> &'a str {

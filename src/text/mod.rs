@@ -4,7 +4,7 @@
 
 pub mod clean;
 #[cfg(test)]
-mod corpus_tests;
+pub(crate) mod corpus_tests;
 pub mod fence;
 pub mod inert;
 pub mod jq;

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use tick::adapters::process::{RawRun, RunExit, Sandbox, run};
+use tick::adapters::process::{Network, RawRun, RunExit, Sandbox, run};
 
 use crate::process::{python, sh, text};
 
@@ -237,6 +237,7 @@ async fn a_child_reads_the_system_and_its_own_and_nothing_of_the_owner() {
         write: vec![own.clone()],
         read: vec![given.clone()],
         hide: vec![inside.clone()],
+        network: Network::Own,
     };
     let yes = [
         ("read", own.join("file")),
@@ -365,4 +366,74 @@ async fn the_words_say_that_the_network_is_open() {
     assert!(raw.sandbox.starts_with("not sandboxed: "), "{}", raw.sandbox);
     assert!(raw.sandbox.ends_with("its network is open"), "{}", raw.sandbox);
     assert_eq!(raw.sandbox.contains("as root"), is_root(), "{}", raw.sandbox);
+}
+
+/// Connects to the port of the machine, then to one of its own.
+const KNOCK: &str = "
+import socket
+def reach(address):
+    try: socket.create_connection(address, 5).close(); return 'reached'
+    except OSError as error: return 'not reached'
+print('outside', reach(('127.0.0.1', PORT)))
+for family, own in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
+    server = socket.create_server((own, 0), family=family)
+    print('inside', reach(server.getsockname()[:2]))
+";
+
+#[tokio::test]
+async fn a_network_of_its_own_is_a_loopback_and_nothing_else() {
+    let service = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let knock = KNOCK.replace("PORT", &service.local_addr().unwrap().port().to_string());
+    let raw = run(python("open", &knock)).await;
+    assert_eq!(said(&raw).lines().next(), Some("outside reached"), "the control");
+    let mut spec = python("own", &knock);
+    spec.sandbox.network = Network::Own;
+    let raw = run(spec).await;
+    if raw.sandbox.contains("its network is open") {
+        println!("skipped (optional): {}", raw.sandbox);
+        return;
+    }
+    assert_eq!(said(&raw), "outside not reached\ninside reached\ninside reached\n");
+}
+
+/// Others than root need a namespace of users for it, in which they are who they were.
+#[test]
+fn other_users_have_a_network_of_their_own_too() {
+    use std::os::unix::{fs::PermissionsExt as _, process::CommandExt as _};
+    if !is_root() {
+        println!("skipped (optional): only root can start processes of another user");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let tick = dir.path().join("tick");
+    std::fs::copy(env!("CARGO_BIN_EXE_tick"), &tick).unwrap();
+    for path in [dir.path(), &tick] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let service = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let knock = KNOCK.replace("PORT", &service.local_addr().unwrap().port().to_string());
+    let script =
+        format!("{knock}\nimport os\nprint(os.getuid(), os.getgid())\nprint(open('/proc/self/status').read())");
+    let mut child = command(&tick);
+    child.args([
+        "__exec",
+        "--mark",
+        "m",
+        "--parent",
+        &std::process::id().to_string(),
+        "--path",
+        "/usr/bin",
+    ]);
+    child.args(["--", "/usr/bin/python3", "-c", &script]);
+    let out = child.uid(65534).gid(65534).output().unwrap();
+    let (out, err) = (text(&out.stdout), text(&out.stderr));
+    if err.contains("its network is open") {
+        println!("skipped (optional): {err}");
+        return;
+    }
+    assert!(
+        out.starts_with("outside not reached\ninside reached\ninside reached\n65534 65534\n"),
+        "{out}{err}"
+    );
+    assert!(out.contains("CapEff:\t0000000000000000"), "{out}");
 }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use tick::{
-    adapters::process::{ChildSpec, RunExit, Sandbox, StopFlag, base_env, end_leftovers, own_path, run},
+    adapters::process::{ChildSpec, Network, RunExit, Sandbox, StopFlag, base_env, end_leftovers, own_path, run},
     model::RunId,
 };
 
@@ -40,6 +40,7 @@ fn spec(name: &str, program: &str, args: &[&str]) -> ChildSpec {
             write: vec![dir],
             read: Vec::new(),
             hide: Vec::new(),
+            network: Network::Open,
         },
         stop: None,
     }
@@ -201,7 +202,12 @@ async fn output_is_capped_and_a_flood_ended() {
         (raw.stdout.len(), raw.stderr.as_slice()),
         (1000, b"0123456789".as_slice())
     );
-    assert_eq!(raw.exit, RunExit::Signal(15));
+    assert!(
+        matches!(raw.exit, RunExit::Flooded(bytes) if bytes > 64 << 20),
+        "{:?}",
+        raw.exit
+    );
+    assert_eq!(raw.exit.to_string(), "wrote more than 64 MiB and was ended");
     assert!(raw.wall < LONG);
     assert_eq!(alive(&id), Vec::<String>::new());
 }

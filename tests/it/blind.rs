@@ -23,7 +23,7 @@ use crate::{
     street::{Street, tracked},
 };
 
-/// Exceptions, alerts, failed runs and open pulls; no app.
+/// Exceptions, issues, alerts, failed runs and open pulls; no app.
 fn stage(change: impl FnOnce(&World) -> Value) -> Stage {
     let world = World::start(WorldOptions {
         pace: Pace::Assumed,
@@ -32,8 +32,9 @@ fn stage(change: impl FnOnce(&World) -> Value) -> Stage {
     })
     .unwrap();
     let alerts = json!({ "values": { "url": world.tracker_url() }, "secrets": { "token": "WORLD_TRACKER_TOKEN" } });
+    let sentry = json!({ "values": { "url": world.tracker_url(), "org": "acme" }, "secrets": { "token": "WORLD_TRACKER_TOKEN" } });
     let mut config = json!({
-        "repos": { "shop": { "collectors": { "alertmanager": alerts } } },
+        "repos": { "shop": { "collectors": { "alertmanager": alerts, "sentry": sentry } } },
         "retry": { "attempts": 1, "seconds": 0 },
         "limits": { "collect_seconds": 5 },
     });
@@ -89,14 +90,17 @@ fn nothing_was_made_of_it(stage: &Stage, report: &Value, text: &str) {
     assert_eq!(incidents, 0, "{text}");
 }
 
-const SOURCES: [&str; 4] = ["actions/", "alertmanager/", "exceptions/", "pulls/"];
+const SOURCES: [&str; 5] = ["actions/", "alertmanager/", "exceptions/", "sentry/", "pulls/"];
 
 /// Two looks that fail by `fault` at every source, and a look that sees again.
 fn story(stage: &Stage, fault: &Fault, cause: &[&str]) {
     let world = &stage.world;
-    // "Not modified" has no body that could be spoilt.
-    let whole = matches!(fault, Fault::TruncatedJson | Fault::DuplicateKeys);
-    let sources = if whole { &SOURCES[..3] } else { &SOURCES[..] };
+    let sources = match fault {
+        // "Not modified" has no body that could be spoilt, and an empty list no object with a key.
+        Fault::TruncatedJson => &SOURCES[..4],
+        Fault::DuplicateKeys => &SOURCES[..3],
+        _ => &SOURCES[..],
+    };
     world.fault(Which::default().always(), fault.clone());
     for turn in 0..2 {
         let (code, report, text) = look(stage);
@@ -155,7 +159,7 @@ fn nobody_listens_is_blindness_of_a_source() {
     let stage = stage(|_| {
         let source = json!({ "values": { "url": closed_port() } });
         json!({
-            "repos": { "shop": { "collectors": { "alertmanager": source, "exceptions": source } } },
+            "repos": { "shop": { "collectors": { "alertmanager": source, "exceptions": source, "sentry": source } } },
             "github": { "api": closed_port() },
         })
     });

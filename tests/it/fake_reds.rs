@@ -132,6 +132,57 @@ fakes! {
         => "proof not-green", "is flaky";
 }
 
+/// Passes where it finds what an earlier run left, in any place that it can write or listen on.
+const TRACES: &str = "
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PORT = 47821
+PLACES = [os.environ['HOME'], os.environ['TMPDIR'], tempfile.gettempdir(), '/tmp', '/var/tmp', '/dev/shm', '/run']
+PLACES += [str(parent) for parent in pathlib.Path.cwd().parents]
+
+
+def found(act):
+    try:
+        return bool(act())
+    except OSError:
+        return False
+
+
+def serve():
+    server = f'import socket\\nserver = socket.create_server((\"127.0.0.1\", {PORT}))\\nwhile True: server.accept()'
+    subprocess.Popen([sys.executable, '-c', server], start_new_session=True)
+
+
+class NoItems(unittest.TestCase):
+    def test_no_items(self):
+        marks = [os.path.join(place, 'was-here') for place in PLACES]
+        seen = [mark for mark in marks if found(lambda: os.path.exists(mark))]
+        if found(lambda: socket.create_connection(('127.0.0.1', PORT), 2)):
+            seen.append('a service')
+        for mark in marks:
+            found(lambda: open(mark, 'w').close())
+        found(serve)
+        self.assertTrue(seen)
+";
+
+/// Nothing that a run without the fix leaves behind reaches the run with it.
+#[test]
+fn traces_of_an_earlier_run_everywhere() {
+    Fake {
+        test: Some(("tests/test_no_items.py", TRACES)),
+        by: "proof not-green",
+        why: "test_no_items still fails with the fix: AssertionError: [] is not true",
+        ..Fake::default()
+    }
+    .refused();
+}
+
 #[test]
 fn a_timeout() {
     let hangs = "try:\n            discount.average_discount({'items': []})\n        except ZeroDivisionError:\n            time.sleep(600)";

@@ -8,6 +8,8 @@ mod blind;
 #[cfg(test)]
 mod causes;
 #[cfg(test)]
+mod cheats;
+#[cfg(test)]
 mod collect;
 #[cfg(test)]
 mod config_cli;

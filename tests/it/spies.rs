@@ -90,13 +90,9 @@ fn an_agent_finds_no_key_and_nothing_of_the_owners() {
     // What nothing holds is said where the owner looks.
     let open = "its network is open";
     let pull = prepared.pull();
+    let agents = pull.body.lines().find(|line| line.contains("the agent that wrote it"));
     assert!(
-        pull.body.contains(open) && !pull.body.contains("Ran sandboxed"),
-        "{}",
-        pull.body
-    );
-    assert!(
-        pull.body.contains("the tests, the agent that wrote it, the auditor"),
+        agents.is_some_and(|line| line.contains(open) && line.contains("the auditor")),
         "{}",
         pull.body
     );
@@ -106,9 +102,9 @@ fn an_agent_finds_no_key_and_nothing_of_the_owners() {
     let shown = prepared.run(&["show", &id]).text;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        !shown.contains(": sandboxed") && !shown.contains("(sandboxed"),
+        !shown.contains(": sandboxed") && !shown.contains("approve (sandboxed"),
         "{shown}"
     );
-    assert!(shown.matches(open).count() >= 3, "{shown}");
+    assert!(shown.matches(open).count() >= 2, "{shown}");
     prepared.finish();
 }

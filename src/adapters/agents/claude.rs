@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use serde_json::Value;
 
-use super::{AgentOutcome, Invocation, Parsed, Request, Role, complaint, ended};
+use super::{AgentOutcome, Invocation, Parsed, Request, Role, complaint};
 use crate::{
     adapters::process::{RawRun, RunExit},
     config::Billing,
@@ -106,10 +106,11 @@ fn is_type(value: &Value, name: &str) -> bool {
 fn without_result(raw: &RawRun) -> AgentOutcome {
     let mut lines = raw.stdout.split(|byte| *byte == b'\n');
     let had_begun = lines.any(|line| serde_json::from_slice(line).is_ok_and(|value| is_type(&value, "assistant")));
-    let why = || format!("{}{}", ended(&raw.exit), complaint(raw));
+    let why = || format!("{}{}", raw.exit, complaint(raw));
     match &raw.exit {
         RunExit::Stopped => AgentOutcome::Interrupted,
         RunExit::SpawnFailed(why) => AgentOutcome::Infrastructure(why.clone()),
+        exit @ RunExit::Flooded(_) => AgentOutcome::Failed(format!("it {exit}")),
         RunExit::Code(_) | RunExit::Signal(_) if raw.truncated => {
             AgentOutcome::Failed("it wrote more than it may".to_owned())
         }
@@ -136,7 +137,7 @@ fn with_result(result: &Value, raw: &RawRun) -> AgentOutcome {
 fn success(result: &Value, raw: &RawRun) -> AgentOutcome {
     // It may hang after its result; the result stands.
     if !matches!(raw.exit, RunExit::Code(0) | RunExit::TimedOut) {
-        return AgentOutcome::Failed(format!("a good result, then {}{}", ended(&raw.exit), complaint(raw)));
+        return AgentOutcome::Failed(format!("a good result, then {}{}", raw.exit, complaint(raw)));
     }
     match result.get("structured_output") {
         Some(reply @ Value::Object(_)) => AgentOutcome::Reply(reply.clone()),

@@ -1,6 +1,6 @@
 //! Any program as an agent: the prompt on stdin, one JSON object on stdout, exit 75 for "try later".
 
-use super::{AgentOutcome, Invocation, Parsed, Request, complaint, ended};
+use super::{AgentOutcome, Invocation, Parsed, Request, complaint};
 use crate::{
     adapters::process::{RawRun, RunExit},
     text::json::{JsonFault, ObjectFault, one_object},
@@ -52,8 +52,10 @@ fn outcome(raw: &RawRun) -> AgentOutcome {
             }
             Err(error) => AgentOutcome::Failed(format!("its reply is not one JSON object: {error}")),
         },
+        // What it wrote last is noise.
+        exit @ RunExit::Flooded(_) => AgentOutcome::Failed(format!("it {exit}")),
         exit @ (RunExit::TimedOut | RunExit::Code(_) | RunExit::Signal(_)) => {
-            AgentOutcome::Failed(format!("{}{}", ended(exit), complaint(raw)))
+            AgentOutcome::Failed(format!("{exit}{}", complaint(raw)))
         }
     }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     adapters::{
         clock::instant,
-        process::{ChildSpec, Env, RawRun, RunExit, Sandbox, StopFlag, base_env, own_path, run},
+        process::{ChildSpec, Env, Network, RawRun, Sandbox, StopFlag, base_env, own_path, run},
     },
     config::{Agent, AgentKind, Billing, CommandLine},
     model::RunId,
@@ -234,6 +234,8 @@ fn child(call: &AgentCall<'_>, files: &files::Files) -> ChildSpec {
             write: write.into_iter().chain([files.root.clone()]).collect(),
             read: call.read.clone(),
             hide: call.hide.clone(),
+            // Its model is a service.
+            network: Network::Open,
         },
         stop: call.stop.clone(),
     }
@@ -273,17 +275,6 @@ fn redacted(value: Value, redactor: &Redactor) -> Value {
 
 fn line(text: &str, redactor: &Redactor) -> String {
     Untrusted::new(text, redactor).line(400)
-}
-
-/// How a run ended that gave nothing to read.
-fn ended(exit: &RunExit) -> String {
-    match exit {
-        RunExit::Code(code) => format!("exit {code}"),
-        RunExit::Signal(signal) => format!("ended by signal {signal}"),
-        RunExit::TimedOut => "ran out of time".to_owned(),
-        RunExit::Stopped => "was stopped".to_owned(),
-        RunExit::SpawnFailed(why) => why.clone(),
-    }
 }
 
 /// The end of what an agent wrote to stderr, for a sentence.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::adapters::process::RawRun;
+use crate::adapters::process::{RawRun, RunExit};
 
 fn agent(kind: AgentKind) -> Agent {
     Agent {
@@ -192,6 +192,11 @@ fn a_command_is_judged_by_its_contract() {
     case(RunExit::Code(127), "", "infrastructure its program is missing");
     case(RunExit::Code(127), "{", "failed exit 127");
     case(RunExit::Signal(11), "{\"a\":1}", "failed ended by signal 11");
+    case(
+        RunExit::Flooded(68 << 20),
+        "{",
+        "failed it wrote more than 68 MiB and was ended",
+    );
     case(RunExit::TimedOut, "\n", "infrastructure no output before the deadline");
     case(RunExit::TimedOut, "{\"a\":1}", "failed ran out of time");
     case(RunExit::Stopped, "{\"a\":1}", "interrupted");
@@ -337,6 +342,12 @@ fn claude_without_a_final_object_did_nothing_or_failed() {
     case(RunExit::Code(143), &begun, "", "failed no result: exit 143");
     case(RunExit::Signal(9), &begun, "", "failed no result: ended by signal 9");
     case(RunExit::Stopped, &begun, "", "interrupted");
+    case(
+        RunExit::Flooded(68 << 20),
+        &begun,
+        "x",
+        "failed it wrote more than 68 MiB and was ended",
+    );
     case(
         RunExit::SpawnFailed("not there".into()),
         "",

@@ -6,6 +6,8 @@ mod calls;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod readable;
 #[cfg(target_os = "linux")]
 mod rights;
@@ -34,6 +36,8 @@ pub struct Plan {
     pub read: Vec<PathBuf>,
     /// What may not be read, wherever it lies; `write` and the working directory are stronger.
     pub hide: Vec<PathBuf>,
+    /// It needs the machine's network.
+    pub network: bool,
     /// Where programs are looked for.
     pub path: Vec<PathBuf>,
     pub program: PathBuf,
@@ -101,19 +105,26 @@ fn die_with_parent() -> Result<(), String> {
 /// Applies what the kernel has, and says what it does not hold.
 #[cfg(target_os = "linux")]
 fn confine(plan: &Plan) -> String {
-    // Files first: opening their rules is what the others may forbid later. No part waits for another to hold.
-    let parts = [files::confine(plan), rights::drop_all(), calls::confine()];
-    let mut open: Vec<String> = parts.into_iter().filter_map(Result::err).collect();
+    // The network while there are rights to leave it, then the files: opening their rules is what the others may forbid
+    // later. No part waits for another to hold.
+    let network = if plan.network {
+        Err("its network is open".to_owned())
+    } else {
+        network::leave()
+    };
+    let mut parts = vec![files::confine(plan), rights::drop_all(), calls::confine()];
     if rustix::process::geteuid().is_root() {
-        open.push("it runs as root".to_owned());
+        parts.push(Err("it runs as root".to_owned()));
     }
-    // Only a namespace could hold it, and none is made yet.
-    open.push("its network is open".to_owned());
-    format!("not sandboxed: {}", open.join(", "))
+    parts.push(network);
+    match parts.into_iter().filter_map(Result::err).collect::<Vec<_>>() {
+        open if open.is_empty() => "sandboxed".to_owned(),
+        open => format!("not sandboxed: {}", open.join(", ")),
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn confine(plan: &Plan) -> String {
-    let _unused = (&plan.write, &plan.read, &plan.hide, &plan.path);
+    let _unused = (&plan.write, &plan.read, &plan.hide, &plan.path, plan.network);
     "not sandboxed: this system has neither Landlock nor seccomp, its network is open".to_owned()
 }

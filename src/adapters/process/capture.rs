@@ -9,7 +9,7 @@ use tokio::{
 };
 
 /// A child may write this much beyond its cap before it is ended for it.
-const FLOOD: usize = 64 << 20;
+pub(super) const FLOOD: usize = 64 << 20;
 
 /// One stream of a child. The reader may be given up; what came until then stays.
 pub(super) struct Capture {

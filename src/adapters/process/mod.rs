@@ -42,7 +42,7 @@ pub struct ChildSpec {
     pub stop: Option<StopFlag>,
 }
 
-/// Which files the kernel lets a child see, where it can enforce it. The network is open to every child so far.
+/// What the kernel lets a child see, where it can enforce it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sandbox {
     /// Directories below which it may write; nowhere else.
@@ -51,6 +51,16 @@ pub struct Sandbox {
     pub read: Vec<PathBuf>,
     /// What it may not read even there; `write` and the working directory are stronger.
     pub hide: Vec<PathBuf>,
+    pub network: Network,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Network {
+    /// A loopback of its own, which ends with it.
+    #[default]
+    Own,
+    /// The machine's, for what has to reach a service.
+    Open,
 }
 
 /// Says that a run has to end. Asked at least each second.
@@ -80,8 +90,24 @@ pub enum RunExit {
     Signal(i32),
     TimedOut,
     Stopped,
+    /// It went on writing this many bytes and more, and was ended for it.
+    Flooded(usize),
     /// The program never ran. What was attempted and why it failed.
     SpawnFailed(String),
+}
+
+/// As a sentence without its subject.
+impl std::fmt::Display for RunExit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit {code}"),
+            Self::Signal(signal) => write!(f, "ended by signal {signal}"),
+            Self::TimedOut => f.write_str("ran out of time"),
+            Self::Stopped => f.write_str("was stopped"),
+            Self::Flooded(bytes) => write!(f, "wrote more than {} MiB and was ended", bytes >> 20),
+            Self::SpawnFailed(why) => f.write_str(why),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

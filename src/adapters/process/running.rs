@@ -16,7 +16,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{ChildSpec, GRACE, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox, capture::Capture, env, tree::Tree};
+use super::{
+    ChildSpec, GRACE, Network, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox,
+    capture::{Capture, FLOOD},
+    env,
+    tree::Tree,
+};
 
 /// How long output may still come once every process is gone.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -90,7 +95,10 @@ impl Running {
                 let _told = self.put_down(grace).await;
                 RunExit::Stopped
             }
-            End::Flood => ended(self.put_down(grace).await),
+            End::Flood => {
+                let _told = self.put_down(grace).await;
+                RunExit::Flooded(spec.stdout_cap.min(spec.stderr_cap).saturating_add(FLOOD))
+            }
         };
         let leftovers = self.tree.end().await;
         self.stdin.abort();
@@ -104,7 +112,7 @@ impl Running {
         let (stderr, stderr_cut) = self.stderr.take();
         let report = Report::read(stderr, &self.mark);
         // One that was put down may not have come up yet.
-        let put_down = matches!(exit, RunExit::TimedOut | RunExit::Stopped);
+        let put_down = matches!(exit, RunExit::TimedOut | RunExit::Stopped | RunExit::Flooded(_));
         let failure = report.failure.filter(|_| !put_down);
         let mut stderr = report.rest;
         let too_long = stderr.len() > spec.stderr_cap;
@@ -168,7 +176,16 @@ fn command(spec: &ChildSpec, mark: &str) -> std::io::Result<Command> {
     let mut command = Command::new(helper()?);
     command.arg("__exec").arg("--mark").arg(mark);
     command.arg("--parent").arg(std::process::id().to_string());
-    let Sandbox { write, read, hide } = &spec.sandbox;
+    let Sandbox {
+        write,
+        read,
+        hide,
+        network,
+    } = &spec.sandbox;
+    match network {
+        Network::Own => {}
+        Network::Open => drop(command.arg("--network")),
+    }
     for (flag, paths) in [("--write", write), ("--read", read), ("--hide", hide)] {
         for path in paths {
             command.arg(flag).arg(path);

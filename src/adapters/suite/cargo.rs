@@ -94,7 +94,7 @@ fn target(line: &str) -> Option<String> {
 }
 
 /// Targets that could not be built, each with the first errors of the compiler.
-fn not_built(stderr: &str) -> Vec<String> {
+pub(super) fn not_built(stderr: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let mut out = Vec::new();
     for line in stderr.lines() {

@@ -9,12 +9,13 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Only, SuiteOptions,
+    Only, SuiteOptions, go,
+    javascript::{self, Script},
+    nextest, python,
     room::{Room, locate},
 };
 
 const DRIVER: &str = include_str!("driver.py");
-const REPORTER: &str = include_str!("reporter.mjs");
 
 /// A command whose results can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,14 +26,29 @@ pub(super) enum Detected {
         flags: Vec<String>,
         args: Vec<String>,
     },
+    /// `pytest [args]` or `python3 [flags] -m pytest [args]`
+    Pytest {
+        program: String,
+        /// What stands before pytest's own arguments.
+        before: Vec<String>,
+        args: Vec<String>,
+    },
     /// `node [options] --test [options and paths]`
     Node { program: String, args: Vec<String> },
+    /// jest, vitest or mocha.
+    Script(Script),
     /// `cargo [+toolchain] test [options] [-- options of the harness]`
     Cargo {
         program: String,
         args: Vec<String>,
         harness: Vec<String>,
     },
+    /// `cargo [+toolchain] nextest run [options]`
+    Nextest { program: String, args: Vec<String> },
+    /// `go test [options and packages]`
+    Go { program: String, args: Vec<String> },
+    /// Anything else, which writes reports in JUnit's format.
+    Other { program: String, args: Vec<String> },
 }
 
 /// A child as far as its command line decides it.
@@ -58,8 +74,20 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
     match name.as_str() {
         "node" => node(program, rest),
         "cargo" => cargo(program, rest),
-        _ if is_python(&name) => unittest(program, rest),
-        _ => Err("not a runner whose results can be read (python -m unittest, node --test, cargo test)".to_owned()),
+        "go" => Ok(Detected::Go {
+            program: program.to_owned(),
+            args: go::args(rest)?,
+        }),
+        "pytest" | "py.test" => python::pytest(program, Vec::new(), rest),
+        "npx" => javascript::npx(rest),
+        _ if is_python(&name) => of_python(program, rest),
+        _ => javascript::detect(&name, program, rest).unwrap_or_else(|| {
+            Err(
+                "not a runner whose results can be read (pytest, python -m unittest, jest, vitest, mocha, node --test, \
+                 cargo test, cargo nextest run, go test)"
+                    .to_owned(),
+            )
+        }),
     }
 }
 
@@ -72,17 +100,26 @@ fn is_python(name: &str) -> bool {
             .is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|b| b.is_ascii_digit()))
 }
 
-fn unittest(program: &str, rest: &[String]) -> Result<Detected, String> {
+fn of_python(program: &str, rest: &[String]) -> Result<Detected, String> {
     let mut flags = Vec::new();
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-m" if words.next().is_some_and(|module| module == "unittest") => {
-                return Ok(Detected::Unittest {
-                    program: program.to_owned(),
-                    flags,
-                    args: words.cloned().collect(),
-                });
+            "-m" => {
+                let module = words.next().map_or("", String::as_str);
+                let args: Vec<String> = words.cloned().collect();
+                return match module {
+                    "unittest" => Ok(Detected::Unittest {
+                        program: program.to_owned(),
+                        flags,
+                        args,
+                    }),
+                    "pytest" => {
+                        flags.extend([word.clone(), module.to_owned()]);
+                        python::pytest(program, flags, &args)
+                    }
+                    _ => break,
+                };
             }
             "-B" | "-b" | "-bb" | "-d" | "-s" | "-S" | "-u" | "-P" => flags.push(word.clone()),
             "-W" | "-X" => {
@@ -92,7 +129,7 @@ fn unittest(program: &str, rest: &[String]) -> Result<Detected, String> {
             _ => break,
         }
     }
-    Err("of Python's runners only `-m unittest` can be read".to_owned())
+    Err("of Python's runners only `-m unittest` and `-m pytest` can be read".to_owned())
 }
 
 fn node(program: &str, rest: &[String]) -> Result<Detected, String> {
@@ -127,8 +164,19 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
     let at = rest
         .iter()
         .position(|word| !word.starts_with('+') && !matches!(word.as_str(), "--locked" | "--offline" | "--frozen"));
+    if let Some(at) = at
+        && rest[at] == "nextest"
+        && rest
+            .get(at + 1)
+            .is_some_and(|word| matches!(word.as_str(), "run" | "r"))
+    {
+        return Ok(Detected::Nextest {
+            program: program.to_owned(),
+            args: nextest::args(&rest[..at], &rest[at + 2..])?,
+        });
+    }
     let at = at.filter(|&at| matches!(rest[at].as_str(), "test" | "t"));
-    let at = at.ok_or("of cargo's commands only `cargo test` can be read")?;
+    let at = at.ok_or("of cargo's commands only `cargo test` and `cargo nextest run` can be read")?;
     let (own, harness) = match rest.iter().position(|word| word == "--") {
         Some(split) => (&rest[..split], &rest[split + 1..]),
         None => (rest, &[][..]),
@@ -177,11 +225,7 @@ pub(super) fn prepare(
     let nonce = super::hex(&bytes);
     let report = room.dir.join("report");
     let only = options.only.as_ref();
-    let write = |name: &str, text: &str| {
-        let path = room.dir.join(name);
-        fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))?;
-        Ok::<String, String>(path.to_string_lossy().into_owned())
-    };
+    let write = |name: &str, text: &str| write(room, name, text);
     let mut prepared = Prepared {
         program: PathBuf::new(),
         args: Vec::new(),
@@ -199,19 +243,37 @@ pub(super) fn prepare(
             let files: Vec<PathBuf> = only
                 .map(|o| o.files.iter().map(|f| dir.join(f)).collect())
                 .unwrap_or_default();
-            prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files }));
+            let ids = only.filter(|o| o.files.is_empty()).map_or(&[][..], |o| &o.ids);
+            prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files, "ids": ids }));
+        }
+        Detected::Pytest { program, before, args } => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args = [before.as_slice(), args, &python::ARGS.map(str::to_owned)].concat();
+            let plugin = write(python::PLUGIN_FILE, python::PLUGIN)?;
+            prepared.env = vec![("PYTHONPATH".to_owned(), python::path(&plugin, options))];
+            let (files, ids) = only.map_or_else(Default::default, |only| python::chosen(dir, only));
+            prepared.stdin = order(&json!({ "nonce": nonce, "report": report, "only": files, "ids": ids }));
         }
         Detected::Node { program, args } => {
             prepared.program = locate(program, dir, options)?;
-            let reporter = write("reporter.mjs", REPORTER)?;
+            write(javascript::SHARED_FILE, javascript::SHARED)?;
+            let reporter = write("reporter.mjs", javascript::NODE)?;
+            // What comes through its own channel is thrown away: the reporter writes the report itself.
             prepared.args = vec![
                 format!("--test-reporter={reporter}"),
-                format!("--test-reporter-destination={}", report.display()),
+                "--test-reporter-destination=/dev/null".to_owned(),
             ];
             prepared
                 .args
                 .extend(only.map_or_else(|| args.clone(), |only| node_only(args, only)));
-            prepared.stdin = order(&json!({ "nonce": nonce }));
+            prepared.stdin = order(&json!({ "nonce": nonce, "report": report }));
+        }
+        Detected::Script(script) => {
+            prepared.program = locate(&script.program, dir, options)?;
+            write(javascript::SHARED_FILE, javascript::SHARED)?;
+            let (name, text) = script.runner.reporter();
+            prepared.args = script.args(&write(name, text)?, only);
+            prepared.stdin = order(&json!({ "nonce": nonce, "report": report }));
         }
         Detected::Cargo { program, args, harness } => {
             prepared.program = locate(program, dir, options)?;
@@ -229,8 +291,34 @@ pub(super) fn prepare(
                 ("CARGO_TERM_COLOR".to_owned(), "never".to_owned()),
             ];
         }
+        Detected::Nextest { program, args } => {
+            prepared.program = locate(program, dir, options)?;
+            let single = only.map(|only| nextest::only(args, &only.ids)).unwrap_or_default();
+            prepared.args = [args.as_slice(), &nextest::FORMAT.map(str::to_owned), &single].concat();
+            prepared.env = nextest::ENV
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec();
+        }
+        Detected::Go { program, args } => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args.clone_from(args);
+            prepared.env = go::ENV
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec();
+        }
+        Detected::Other { program, args } => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args.clone_from(args);
+        }
     }
     Ok(prepared)
+}
+
+/// Puts a file of ours into the room of a run, and names it.
+fn write(room: &Room, name: &str, text: &str) -> Result<String, String> {
+    let path = room.dir.join(name);
+    fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))?;
+    Ok(path.to_string_lossy().into_owned())
 }
 
 fn order(value: &serde_json::Value) -> Vec<u8> {
@@ -266,14 +354,7 @@ fn node_only(args: &[String], only: &Only) -> Vec<String> {
             out.extend(words.next().cloned());
         }
     }
-    // An id of node starts with its file. `./` keeps a name that starts with a dash from being an option.
-    let of_ids = only.ids.iter().filter_map(|id| id.split(" > ").next());
-    let mut files: Vec<&str> = match only.ids.as_slice() {
-        [] => only.files.iter().map(String::as_str).collect(),
-        _ => of_ids.collect(),
-    };
-    files.dedup();
-    out.extend(files.into_iter().map(|file| format!("./{file}")));
+    out.extend(javascript::files(only));
     out
 }
 
@@ -311,12 +392,16 @@ mod tests {
             "",
             "make test",
             "sh -c 'node --test'",
-            "python3 -m pytest",
+            "python3 -m tox",
+            "pytest --collect-only",
+            "jest --watch",
+            "vitest watch",
+            "npx tsc",
             "python2 -m unittest",
             "python3 run.py",
             "node test.js",
             "node --test --watch",
-            "cargo nextest run",
+            "cargo nextest list",
             "cargo build",
             "cargo test -- --nocapture",
             "cargo test -q",

@@ -15,6 +15,7 @@ def main():
     order = json.loads(sys.stdin.readline())
     report = open(order["report"], "w", encoding="utf-8", errors="backslashreplace")
     only = {os.path.realpath(path) for path in order["only"]}
+    ids = order["ids"]
     home = os.path.realpath(os.getcwd())
     written = [0]
     if not getattr(sys.flags, "safe_path", False):
@@ -125,6 +126,8 @@ def main():
             super().createTests(*args, **named)
             if only:
                 self.test = unittest.TestSuite(kept(self.test, only))
+            if ids:
+                self.test = unittest.TestSuite(chosen(self.test, ids))
 
     program = Program(
         module=None,
@@ -153,6 +156,15 @@ def kept(tests, only):
             module = sys.modules.get(type(test).__module__)
             if os.path.realpath(getattr(module, "__file__", None) or "") in only:
                 yield test
+
+
+def chosen(tests, ids):
+    for test in tests:
+        if isinstance(test, unittest.TestSuite):
+            yield from chosen(test, ids)
+        # A subtest's id is its test's and what tells it apart.
+        elif any(wanted == test.id() or wanted.startswith(test.id() + " ") for wanted in ids):
+            yield test
 
 
 def frames(tb):

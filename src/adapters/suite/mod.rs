@@ -22,8 +22,13 @@ use crate::{
 
 mod cargo;
 mod command;
+mod go;
+mod javascript;
+mod junit;
+mod nextest;
 mod npm;
 mod panic;
+mod python;
 mod report;
 mod room;
 #[cfg(test)]
@@ -82,12 +87,12 @@ pub struct NotRun {
     pub why: String,
 }
 
-/// New tests to run alone.
+/// Tests to run alone.
 #[derive(Debug, Clone, Default)]
 pub struct Only {
-    /// Changed paths below the tree: unittest keeps what they hold.
+    /// Changed paths below the tree: unittest keeps what they hold. Without any it keeps the ids.
     pub files: Vec<String>,
-    /// Test ids as this module gave them: node takes their files, cargo their names.
+    /// Test ids as this module gave them: runners of JavaScript take their files, cargo their names.
     pub ids: Vec<String>,
 }
 
@@ -108,6 +113,8 @@ pub struct SuiteOptions {
     pub toolchain_env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
     pub scratch: PathBuf,
+    /// Where runners that are not known here put reports in JUnit's format: a glob below the tree.
+    pub junit: Option<String>,
     pub redactor: Redactor,
 }
 
@@ -179,7 +186,10 @@ async fn run_one(
     suite: &mut Suite,
     digest: &mut Sha256,
 ) -> Result<(), Unread> {
-    let detected = command::detect(&command.argv)?;
+    let (detected, place) = recognised(command, options)?;
+    if let Some(place) = &place {
+        place.clear(dir)?;
+    }
     let room = room::Room::make(&options.scratch, index)?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
@@ -203,19 +213,41 @@ async fn run_one(
         return Err(format!("the run did not end by itself ({})", output.note).into());
     };
     let readout = match &detected {
-        Detected::Unittest { .. } | Detected::Node { .. } => {
+        Detected::Unittest { .. } | Detected::Pytest { .. } | Detected::Node { .. } | Detected::Script(_) => {
             let bytes = report::read(&report)?;
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } if output.truncated => {
+        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } if output.truncated => {
             return Err("its output was too long to be read".to_owned().into());
         }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
+        Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
+        Detected::Go { .. } => go::parse(&output.stdout)?,
+        Detected::Other { .. } => {
+            let reports = place.map_or_else(|| Ok(Vec::new()), |place| place.read(dir));
+            let reports = reports.map_err(|why| format!("{why} ({})", last_words(&output)))?;
+            for report in &reports {
+                digest.update(report);
+            }
+            junit::parse(&reports)?
+        }
     };
     agrees_with_exit(&readout, exit)?;
     take_in(suite, readout, &options.redactor);
     Ok(())
+}
+
+/// The runner of a command; for one that is not known, where it puts its reports.
+fn recognised(command: &CommandLine, options: &SuiteOptions) -> Result<(Detected, Option<junit::Place>), String> {
+    let detected = command::detect(&command.argv);
+    match (&options.junit, command.argv.split_first()) {
+        (Some(glob), Some((program, args))) if detected.is_err() => {
+            let (program, args) = (program.clone(), args.to_vec());
+            Ok((Detected::Other { program, args }, Some(junit::Place::new(glob)?)))
+        }
+        _ => Ok((detected?, None)),
+    }
 }
 
 fn child(prepared: Prepared, dir: &Path, room: &room::Room, deadline: Duration, options: &SuiteOptions) -> SuiteChild {
@@ -250,8 +282,9 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
     if !options.second_run {
         env.push(("CI".to_owned(), "true".to_owned()));
     }
-    env.extend(runner);
+    // The later one of a name counts.
     env.extend(options.toolchain_env.iter().cloned());
+    env.extend(runner);
     env
 }
 

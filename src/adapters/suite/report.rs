@@ -1,4 +1,4 @@
-//! Reads the report file that our unittest driver and our node reporter write: one JSON object a line, closed by a
+//! Reads the report file that our driver, plugin and reporters write: one JSON object a line, closed by a
 //! line that repeats this run's nonce and counts what was written. Pure but for `read`.
 
 use std::{fs, path::Path};

@@ -66,6 +66,7 @@ pub(crate) fn options(scratch: &Path) -> SuiteOptions {
         reference: None,
         toolchain_env: Vec::new(),
         scratch: scratch.to_owned(),
+        junit: None,
         redactor: Redactor::default(),
     }
 }

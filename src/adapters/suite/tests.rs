@@ -8,6 +8,8 @@ use super::{
 };
 use crate::model::evidence::TestStatus;
 
+mod runners;
+
 /// A tree and a place outside it.
 struct Bench {
     dir: tempfile::TempDir,

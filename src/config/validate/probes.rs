@@ -15,6 +15,41 @@ use crate::{
     model::Slot,
 };
 
+/// A placeholder of a shipped collector for which a variable stands, where the config gives nothing.
+struct Kept {
+    collector: &'static str,
+    placeholder: &'static str,
+    kind: Kind,
+    variable: &'static str,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Secret,
+    Value { needed: bool },
+}
+
+const KEPT: [Kept; 3] = [
+    Kept {
+        collector: "sentry",
+        placeholder: "token",
+        kind: Kind::Secret,
+        variable: "SENTRY_AUTH_TOKEN",
+    },
+    Kept {
+        collector: "sentry",
+        placeholder: "org",
+        kind: Kind::Value { needed: true },
+        variable: "SENTRY_ORG",
+    },
+    Kept {
+        collector: "sentry",
+        placeholder: "project",
+        kind: Kind::Value { needed: false },
+        variable: "SENTRY_PROJECT_<SLOT>",
+    },
+];
+
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
         let own =
@@ -26,7 +61,7 @@ impl Checks<'_> {
                 logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
             };
-            return vec![self.target(slot.as_str(), &whole, at)];
+            return vec![self.target(slot, slot.as_str(), &whole, at)];
         }
         let at_targets = at.key("targets");
         if own {
@@ -43,12 +78,12 @@ impl Checks<'_> {
                 );
                 self.problem(here.clone(), what, "web");
             }
-            targets.push(self.target(name, target, &here));
+            targets.push(self.target(slot, name, target, &here));
         }
         targets
     }
 
-    fn target(&mut self, name: &str, raw: &raw::Target, at: &JsonPath) -> Target {
+    fn target(&mut self, slot: &Slot, name: &str, raw: &raw::Target, at: &JsonPath) -> Target {
         let at_health = at.key("health");
         let at_rpc = at.key("jsonrpc");
         let health: Vec<HealthProbe> = raw
@@ -70,7 +105,7 @@ impl Checks<'_> {
             health,
             jsonrpc,
             logs: self.logs(&raw.logs, &at.key("logs")),
-            declared: self.declared(raw, &at.key("collectors")),
+            declared: self.declared(slot, raw, &at.key("collectors")),
         }
     }
 
@@ -170,7 +205,7 @@ impl Checks<'_> {
         })
     }
 
-    fn declared(&mut self, raw: &raw::Target, at: &JsonPath) -> Vec<DeclaredUse> {
+    fn declared(&mut self, slot: &Slot, raw: &raw::Target, at: &JsonPath) -> Vec<DeclaredUse> {
         let mut uses = Vec::new();
         for (name, raw) in &raw.collectors {
             let here = at.key(name);
@@ -183,16 +218,34 @@ impl Checks<'_> {
                     &format!("collectors/{name}.json and collectors/{name}.jq"),
                 );
             }
-            let at_secrets = here.key("secrets");
-            let secrets = raw
-                .secrets
+            let (at_values, at_secrets) = (here.key("values"), here.key("secrets"));
+            let (mut values, mut variables) = (raw.values.clone(), raw.secrets.clone());
+            for kept in KEPT.iter().filter(|kept| kept.collector == name) {
+                let variable = kept.variable.replace("<SLOT>", &in_capitals(slot));
+                match (kept.kind, self.context.env.get(&variable)) {
+                    (Kind::Secret, _) => {
+                        variables.entry(kept.placeholder.to_owned()).or_insert(variable);
+                    }
+                    (Kind::Value { .. }, Some(value)) => {
+                        values
+                            .entry(kept.placeholder.to_owned())
+                            .or_insert_with(|| value.to_owned());
+                    }
+                    (Kind::Value { needed: true }, None) if !values.contains_key(kept.placeholder) => {
+                        let what = format!("is not given, and {variable} is not set in the environment or .env");
+                        self.problem(at_values.key(kept.placeholder), what, "\"acme\"");
+                    }
+                    (Kind::Value { .. }, None) => {}
+                }
+            }
+            let secrets = variables
                 .iter()
                 .filter_map(|(key, variable)| Some((key.clone(), self.secret(variable, at_secrets.key(key))?)))
                 .collect();
             uses.push(DeclaredUse {
                 collector: name.clone(),
                 every: raw.every_minutes.map(minutes),
-                values: raw.values.clone(),
+                values,
                 secrets,
             });
         }
@@ -228,6 +281,11 @@ impl Checks<'_> {
             );
         }
     }
+}
+
+/// A slot as it stands in the name of a variable.
+fn in_capitals(slot: &Slot) -> String {
+    slot.as_str().to_ascii_uppercase().replace('-', "_")
 }
 
 /// How a probe without a name is called: host and path. The path alone would collide between hosts, and a name that

@@ -90,6 +90,10 @@ fn commands_are_checked_where_they_stand() {
         "{\"repos\": {\"web\": {\"setup\": [\"npm ci\", \"\"]}}}",
         "repos.web.setup[1] \"\" is empty | \"npm test\"",
     );
+    check(
+        "{\"repos\": {\"web\": {\"report\": {\"junit\": \"/tmp/a.xml\"}}}}",
+        "repos.web.report.junit \"/tmp/a.xml\" matches no path of a repository | \"build/test-results/**/*.xml\"",
+    );
 }
 
 #[test]
@@ -137,7 +141,7 @@ fn probes_are_checked_in_every_part() {
                \"collectors\": {\"nagios\": {\"secrets\": {\"token\": \"NAGIOS_TOKEN\"}}}}}}"
         ),
         [
-            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions) | collectors/nagios.json and collectors/nagios.jq",
+            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions, sentry) | collectors/nagios.json and collectors/nagios.jq",
             "repos.web.collectors.nagios.secrets.token names NAGIOS_TOKEN, which is not set in the environment or .env | NAGIOS_TOKEN=… in .env",
             "repos.web.health[0].expect.jq \".ok ==\" is not a jq program | \".ok == true\"",
             "repos.web.health[0].headers.X Y \"X Y\" is not a header name | Authorization",
@@ -258,6 +262,32 @@ fn globs_are_read_and_extend_the_built_in_list() {
     );
     check(
         "{\"sensitivePaths\": [\"/abs/**\"]}",
-        "sensitivePaths[0] \"/abs/**\" matches no path of a repository | \"migrations/**\"",
+        "sensitivePaths[0] \"/abs/**\" matches no path of a repository | \"**/ledger/**\"",
+    );
+}
+
+#[test]
+fn known_variables_fill_a_shipped_collector() {
+    let text =
+        "{\"repos\": {\"my-web\": {\"collectors\": {\"sentry\": {\"values\": {\"environment\": \"production\"}}}}}}";
+    let env = [
+        ("SENTRY_AUTH_TOKEN", "not-a-real-token"),
+        ("SENTRY_ORG", "acme"),
+        ("SENTRY_PROJECT_MY_WEB", "web"),
+    ];
+    let config = from_text(text, &home(), &Environment::new(env)).unwrap();
+    let used = &config.repos.values().next().unwrap().targets[0].declared[0];
+    let values: Vec<_> = used.values.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+    assert_eq!(
+        values,
+        [("environment", "production"), ("org", "acme"), ("project", "web")]
+    );
+    assert!(used.secrets.contains_key("token"));
+    assert_eq!(
+        told(text),
+        [
+            "repos.my-web.collectors.sentry.secrets.token names SENTRY_AUTH_TOKEN, which is not set in the environment or .env | SENTRY_AUTH_TOKEN=… in .env",
+            "repos.my-web.collectors.sentry.values.org is not given, and SENTRY_ORG is not set in the environment or .env | \"acme\"",
+        ]
     );
 }

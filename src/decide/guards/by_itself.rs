@@ -2,7 +2,7 @@
 //! the file itself asks for. A pushed branch is enough, so a person would look too late: a fixer touches none of them.
 //! What they start (tests, build scripts, the product) is for the other rules.
 
-use super::{BadGlob, FileChange, Hit, PathSet};
+use super::{BadGlob, FileChange, GuardPolicy, Hit, PathSet};
 use crate::model::evidence::GuardVerdict;
 
 const RULE: &str = "runs-by-itself";
@@ -59,8 +59,8 @@ pub(super) fn paths() -> Result<PathSet, BadGlob> {
     PathSet::new(PATHS.iter().copied())
 }
 
-pub(super) fn check(change: &FileChange, normal: &str, paths: &PathSet, hits: &mut Vec<Hit>) {
-    if change.old == change.new || !paths.matches(normal) {
+pub(super) fn check(change: &FileChange, normal: &str, policy: &GuardPolicy, hits: &mut Vec<Hit>) {
+    if change.old == change.new || !policy.by_itself.matches(normal) {
         return;
     }
     let does = match (&change.old, &change.new) {
@@ -68,28 +68,64 @@ pub(super) fn check(change: &FileChange, normal: &str, paths: &PathSet, hits: &m
         (Some(_), None) => "removes",
         (Some(_), Some(_)) => "changes",
     };
-    let why = format!(
-        "the patch {does} a file that runs by itself once it is pushed, before anybody has looked; \
-         a fixer leaves such files alone"
-    );
+    let why = if policy.persons {
+        format!(
+            "a person's commit {does} a file that runs by itself once it is pushed; merging it is a person's decision"
+        )
+    } else {
+        format!(
+            "the patch {does} a file that runs by itself once it is pushed, before anybody has looked; \
+             a fixer leaves such files alone"
+        )
+    };
     hits.push(Hit::new(RULE, GuardVerdict::Reject, why));
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Diff, FileChange, GuardPolicy, Side, judge},
+        super::{Diff, Side, judge},
         *,
     };
     use crate::text::Redactor;
 
     const BEFORE: &str = "a: 1\n";
 
-    fn verdict(path: &str, old: Option<&str>, new: Option<&str>) -> (GuardVerdict, bool) {
-        let side = |text: &str| Side {
+    #[test]
+    fn what_a_person_pushed_is_theirs_to_decide() {
+        let change = |path: &str, old: Option<&str>, new: Option<&str>| FileChange {
+            path: path.as_bytes().to_vec(),
+            old: old.map(side),
+            new: new.map(side),
+        };
+        let changes = vec![
+            change(".github/workflows/new.yml", None, Some("on: push\n")),
+            change(
+                "tests/test_a.py",
+                Some("def test_a():\n    assert a() == 1\n"),
+                Some(""),
+            ),
+        ];
+        let diff = Diff::of(changes);
+        let ours = GuardPolicy::new([], 400, 120).unwrap();
+        assert_eq!(judge(&diff, &ours, &Redactor::default()).verdict, GuardVerdict::Reject);
+        let theirs = ours.of_a_person();
+        let report = judge(&diff, &theirs, &Redactor::default());
+        assert_eq!(report.verdict, GuardVerdict::NeedsHuman);
+        assert_eq!(
+            report.findings[0].why,
+            "a person's commit adds a file that runs by itself once it is pushed; merging it is a person's decision"
+        );
+    }
+
+    fn side(text: &str) -> Side {
+        Side {
             mode: 0o100_644,
             bytes: text.as_bytes().to_vec(),
-        };
+        }
+    }
+
+    fn verdict(path: &str, old: Option<&str>, new: Option<&str>) -> (GuardVerdict, bool) {
         let change = FileChange {
             path: path.as_bytes().to_vec(),
             old: old.map(side),

@@ -77,7 +77,11 @@ impl Collect {
             Grammar::Go => {
                 name.ends_with("_test.go") && !name.starts_with(['_', '.']) && !file.normal.contains("testdata/")
             }
-            Grammar::Rust => return true,
+            Grammar::Rust => {
+                // What a manifest names elsewhere is seldom, and then the base's file was not found either.
+                let dirs = ["src", "tests", "benches", "examples"];
+                return file.normal.split('/').any(|d| dirs.contains(&d));
+            }
             Grammar::Java => {
                 let stem = name.trim_end_matches(".java");
                 ["test", "tests", "testcase", "it"].iter().any(|e| stem.ends_with(e)) || stem.starts_with("test")

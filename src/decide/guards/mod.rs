@@ -62,6 +62,8 @@ mod corpus_tests;
 #[cfg(test)]
 mod data_tests;
 #[cfg(test)]
+mod figures_tests;
+#[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
@@ -157,6 +159,8 @@ pub struct GuardPolicy {
     /// The diff is a fixer's: existing tests, snapshots, runner and CI configuration are read-only, and any change of
     /// a manifest is a person's.
     pub read_only_tests: bool,
+    /// The diff is a person's, on a branch that they took over: nothing of it is refused, a person decides instead.
+    persons: bool,
     /// What runs as soon as it is pushed; a fixer's diff may not touch it.
     by_itself: PathSet,
 }
@@ -175,8 +179,15 @@ impl GuardPolicy {
             diff_lines_merge,
             max_files: 25,
             read_only_tests: true,
+            persons: false,
             by_itself: by_itself::paths()?,
         })
+    }
+
+    /// For a person's own commits on a branch that was tick's.
+    #[must_use]
+    pub fn of_a_person(self) -> Self {
+        Self { persons: true, ..self }
     }
 
     /// For a diff of anybody: what it weakens counts, and not who may touch what.
@@ -264,7 +275,7 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         let mut hits = Vec::new();
         if policy.read_only_tests {
             readonly::check(change, kind, &normal, &mut hits);
-            by_itself::check(change, &normal, &policy.by_itself, &mut hits);
+            by_itself::check(change, &normal, policy, &mut hits);
         }
         sensitive(&normal, kind, policy, &mut hits);
         content::check(change, &lines, redactor, &mut hits);
@@ -284,6 +295,9 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
             .map(|hit| hit.finding("")),
     );
     for finding in &mut findings {
+        if policy.persons {
+            finding.verdict = finding.verdict.min(GuardVerdict::NeedsHuman);
+        }
         finding.was = redactor.redact(&finding.was);
         finding.is = redactor.redact(&finding.is);
     }

@@ -6,7 +6,7 @@ use super::{
     Diff, Hit, Kind, Kinds,
     answer::{Answers, is_test, renames, stem},
     collect::Collect,
-    inventory::{Foreign, Inventory, TestFile, compare, inventory},
+    inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten},
     path::normal,
     syntax::{Ast, Grammar, Kind as Node, parse},
     view::{File, Trees},
@@ -43,8 +43,18 @@ pub(super) fn check(
         };
         let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
         hits.extend(unread.map(|why| (at, hit(why))));
+        let both = trees.old.get(&at).zip(trees.new.get(&at)).filter(|_| is_test);
+        hits.extend(both.iter().flat_map(|(o, n)| fewer_inputs(o, n)).map(|hit| (at, hit)));
         let any = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| !i.cases.is_empty());
         if !any(&old) && !any(&new) {
+            let answer = answers.to_data(&file.normal);
+            let found = both.map(|(o, n)| rewritten(o, n)).unwrap_or_default();
+            hits.extend(
+                found
+                    .into_iter()
+                    .filter_map(|f| shared_value(f, answer))
+                    .map(|hit| (at, hit)),
+            );
             continue;
         }
         let imports = new
@@ -64,6 +74,21 @@ pub(super) fn check(
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
     hits
+}
+
+/// A value that tests of other files work with.
+fn shared_value((line, was): (u32, String), answer: Answer) -> Option<Hit> {
+    let (verdict, tail) = match answer {
+        Answer::None => (GuardVerdict::Reject, "and nothing that they test changes"),
+        Answer::Changed => (GuardVerdict::NeedsHuman, "together with what they test"),
+        Answer::Declared => return None,
+    };
+    let why = format!("a value that tests share is another one, {tail}");
+    Some(
+        Hit::new("expectation-rewritten", verdict, why)
+            .at(line)
+            .change(&was, ""),
+    )
 }
 
 /// Rust compiles a file of tests only where a module names it.

@@ -51,6 +51,7 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         witness_ids: Vec::new(),
         red: String::new(),
         green_runs: 3,
+        red_again: true,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

@@ -207,7 +207,7 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
             why: format!("budget: {why}; tick moves next when a new day begins"),
         }),
         Budget::Wait(why) => next_tick(now, why),
-        Budget::Go { n, of } => {
+        Budget::Go { n } => {
             if let Some(wait) = pause(facts, &budget::unavailable(facts), "the agent", now) {
                 return wait;
             }
@@ -220,11 +220,7 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
             }
             // The first attempt is made where it failed: lines of a trace are right there.
             match seen.failed_release.as_ref().or(seen.base.as_ref()) {
-                Some(base) => Next::Act(Action::Attempt {
-                    n,
-                    of,
-                    base: base.clone(),
-                }),
+                Some(base) => Next::Act(Action::Attempt { n, base: base.clone() }),
                 None => next_tick(now, "the default branch has no commit yet"),
             }
         }

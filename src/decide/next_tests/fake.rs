@@ -262,7 +262,7 @@ impl Fake {
     fn perform(&mut self, action: &Action) {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
-            Action::Attempt { n, base, .. } => self.attempt(*n, base),
+            Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),
             Action::Push { head, .. } => {

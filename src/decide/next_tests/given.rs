@@ -78,6 +78,7 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         witness_ids: Vec::new(),
         red: String::new(),
         green_runs: 2,
+        red_again: true,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

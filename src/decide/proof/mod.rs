@@ -35,6 +35,20 @@ pub struct Facts {
     pub commands: Vec<String>,
     /// Runs of the new files alone, after the two whole runs of the head.
     pub alone_runs: usize,
+    /// When the witness has to be red once more. The caller throws dice: a test that counts runs cannot know it.
+    pub red_again: RedAgain,
+}
+
+/// After which run with the fix the run without it is repeated: what is only red because it came first is no witness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedAgain {
+    AfterHead,
+    AfterHeadAgain,
+    AtTheEnd,
+}
+
+impl RedAgain {
+    pub const ALL: [Self; 3] = [Self::AfterHead, Self::AfterHeadAgain, Self::AtTheEnd];
 }
 
 /// Results of the runs made so far.
@@ -47,6 +61,10 @@ pub struct Runs {
     /// Head again, in another folder, without CI variables.
     pub head_again: Option<Suite>,
     pub alone: Vec<Suite>,
+    /// The witness in the tree of the red run, after a run with the fix.
+    pub red_again: Option<Suite>,
+    /// The whole red run on a fresh tree, where the one before left a doubt: an honest test may leave files behind.
+    pub red_fresh: Option<Suite>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +74,14 @@ pub enum Run {
     Head,
     HeadAgain,
     Alone,
+    RedAgain,
+    RedFresh,
 }
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
-    /// For `Run::Alone`: only the tests with these ids matter.
+    /// With ids: only these tests matter.
     Run(Run, Vec<String>),
     Graded(Box<Proof>),
 }
@@ -99,17 +119,44 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     if let Err(grade) = green::readable(head, "the head") {
         return graded(facts, runs, Some(found), grade);
     }
+    if facts.red_again == RedAgain::AfterHead
+        && let Some(next) = red_again(facts, runs, &found)
+    {
+        return next;
+    }
     let Some(again) = &runs.head_again else {
         return Next::Run(Run::HeadAgain, Vec::new());
     };
     if let Err(grade) = green::judge(facts, base, head, again, &found.ids) {
         return graded(facts, runs, Some(found), grade);
     }
+    if facts.red_again == RedAgain::AfterHeadAgain
+        && let Some(next) = red_again(facts, runs, &found)
+    {
+        return next;
+    }
     match green::alone(&runs.alone, &found.ids) {
         Err(grade) => graded(facts, runs, Some(found), grade),
         Ok(()) if runs.alone.len() < facts.alone_runs && facts.has_test_part => Next::Run(Run::Alone, found.ids),
-        Ok(()) => graded(facts, runs, Some(found), ProofGrade::Proven),
+        Ok(()) => {
+            red_again(facts, runs, &found).unwrap_or_else(|| graded(facts, runs, Some(found), ProofGrade::Proven))
+        }
     }
+}
+
+/// The run that has to show once more that the witness is red without the fix, or its failure; none when it has.
+fn red_again(facts: &Facts, runs: &Runs, found: &Found) -> Option<Next> {
+    let Some(again) = &runs.red_again else {
+        return Some(Next::Run(Run::RedAgain, found.ids.clone()));
+    };
+    if red::again(facts, again, &found.ids).is_ok() {
+        return None;
+    }
+    let Some(fresh) = &runs.red_fresh else {
+        return Some(Next::Run(Run::RedFresh, Vec::new()));
+    };
+    let grade = red::again(facts, fresh, &found.ids).err()?;
+    Some(graded(facts, runs, Some(found.clone()), grade))
 }
 
 /// The grade of complete runs; incomplete ones are `Unproven`.
@@ -131,7 +178,8 @@ fn graded(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -
 
 fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Proof {
     let made = [&runs.base, &runs.red, &runs.head, &runs.head_again];
-    let made: Vec<&Suite> = made.into_iter().flatten().chain(&runs.alone).collect();
+    let again = [&runs.red_again, &runs.red_fresh].into_iter().flatten();
+    let made: Vec<&Suite> = made.into_iter().flatten().chain(&runs.alone).chain(again).collect();
     let not_proven = not_proven(facts, runs, found.as_ref());
     let green_runs = match &grade {
         ProofGrade::Proven => {
@@ -143,6 +191,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         }
         ProofGrade::Unproven(_) | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => 0,
     };
+    let grade_is_proven = grade == ProofGrade::Proven;
     let (witness, witness_ids, red) = match found {
         Some(found) => (found.witness, found.ids, found.message),
         None => (Witness::C, Vec::new(), String::new()),
@@ -155,6 +204,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         witness_ids,
         red,
         green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
+        red_again: grade_is_proven,
         base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),
         head_counts: runs.head.as_ref().map(counts).unwrap_or_default(),
         commands: facts.commands.clone(),

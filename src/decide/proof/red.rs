@@ -79,8 +79,7 @@ fn at_red(facts: &Facts, base: &Suite, red: &Suite) -> Result<Found, ProofGrade>
         return Err(ProofGrade::NotRed(why));
     }
     let new = new_results(facts, base, red);
-    let shows = |result: &TestResult| is_bad(result) && (result.by_assertion || is_incident(result, &facts.incident));
-    let reds: Vec<(&String, &TestResult)> = flat(&new).filter(|(_, result)| shows(result)).collect();
+    let reds: Vec<(&String, &TestResult)> = flat(&new).filter(|(_, result)| shows(facts, result)).collect();
     let around = |id: &String| reds.iter().any(|(red, _)| red.starts_with(&format!("{id} ")));
     // A test around a failing subtest passes by itself; it is the subtest that shows the fault.
     let idle: Vec<String> = passing(&new).into_iter().filter(|id| !around(id)).collect();
@@ -128,6 +127,34 @@ fn old_changed(facts: &Facts, base: &Suite, red: &Suite) -> Option<String> {
                 format!("{id}, a test of the base, gives another result when only the new tests are added{said}")
             })
         })
+}
+
+/// The witness without the fix, once more after a run with it: red as before.
+pub(super) fn again(facts: &Facts, suite: &Suite, witness: &[String]) -> Result<(), ProofGrade> {
+    if let Some(why) = unusable(suite, "the red run, repeated,") {
+        return Err(ProofGrade::Unproven(why));
+    }
+    for id in witness {
+        let results = suite.tests.get(id).map_or(&[][..], Vec::as_slice);
+        if results.iter().any(|result| shows(facts, result)) {
+            continue;
+        }
+        let now = match results.iter().find(|result| is_bad(result)) {
+            Some(bad) => format!("fails by {}", bad.message),
+            None if results.iter().any(|result| result.status == TestStatus::Pass) => "passes".to_owned(),
+            None if results.is_empty() => "does not run".to_owned(),
+            None => "is skipped".to_owned(),
+        };
+        return Err(ProofGrade::NotRed(format!(
+            "run once more without the fix, {id} {now}: what it says depends on the runs before it, not on the fix"
+        )));
+    }
+    Ok(())
+}
+
+/// A failure that shows the fault: by an assertion, or by the incident's own error.
+fn shows(facts: &Facts, result: &TestResult) -> bool {
+    is_bad(result) && (result.by_assertion || is_incident(result, &facts.incident))
 }
 
 /// Results that the base does not have, by id.

@@ -1,6 +1,8 @@
 use super::*;
 use crate::{model::Signature, text};
 
+mod again;
+
 /// A suite in short: `id=p` passes, `s` skips, `a:MESSAGE` fails by assertion, `e:KIND: MESSAGE` is an error inside
 /// the test, `o:KIND: MESSAGE` one outside it (set-up, deadline). Ids may repeat.
 fn suite(text: &str) -> Suite {
@@ -56,6 +58,7 @@ fn facts() -> Facts {
         flakes: BTreeSet::new(),
         commands: vec!["python3 -m unittest".to_owned()],
         alone_runs: 1,
+        red_again: RedAgain::AtTheEnd,
     }
 }
 
@@ -66,6 +69,8 @@ fn runs(base: &str, red: &str, head: &str) -> Runs {
         head: Some(suite(head)),
         head_again: Some(suite(head)),
         alone: vec![suite(head)],
+        red_again: Some(suite(red)),
+        red_fresh: None,
     }
 }
 
@@ -205,6 +210,7 @@ fn a_test_of_the_base_that_fails_like_the_incident_needs_no_new_test() {
     let mut runs = runs(base, "", "old=p | known=p");
     runs.red = None;
     runs.alone.clear();
+    runs.red_again = Some(suite("known=e:ZeroDivisionError: division by zero"));
     let proof = check(&facts, &runs, "proven");
     assert_eq!((proof.witness, proof.green_runs), (Witness::A, 2));
     assert_eq!(proof.witness_ids, ["known"]);
@@ -413,6 +419,8 @@ fn runs_are_asked_for_in_order_and_only_while_they_matter() {
     made.head_again = all.head_again;
     assert_eq!(plan(&facts(), &made), Next::Run(Run::Alone, vec!["new".to_owned()]));
     made.alone = all.alone;
+    assert_eq!(plan(&facts(), &made), Next::Run(Run::RedAgain, vec!["new".to_owned()]));
+    made.red_again = all.red_again;
     assert_eq!(next(&made), None);
 }
 

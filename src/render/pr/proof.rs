@@ -22,11 +22,19 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     );
     let (without, with) = match &proof.grade {
         ProofGrade::Proven => (
-            if proof.is_by_assertion() {
-                "**fails** by assertion".to_owned()
-            } else {
-                "**fails** with the incident's error".to_owned()
-            },
+            format!(
+                "**fails** {}{}",
+                if proof.is_by_assertion() {
+                    "by assertion"
+                } else {
+                    "with the incident's error"
+                },
+                if proof.red_again {
+                    ", and again after the fix ran"
+                } else {
+                    ""
+                }
+            ),
             format!("**passes**, {0} of {0}", proof.green_runs),
         ),
         ProofGrade::Unproven(why) => ("not computed".to_owned(), words(why)),

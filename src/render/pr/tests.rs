@@ -68,6 +68,7 @@ fn parts() -> Parts {
             witness_ids: vec!["tests.test_empty.T.test_order_without_items".to_owned()],
             red: "AssertionError: 500 != 200".to_owned(),
             green_runs: 3,
+            red_again: true,
             base_counts: Counts {
                 pass: 30,
                 ..Counts::default()
@@ -128,8 +129,7 @@ fn with<R>(p: &Parts, readers: Readers, next: Next<'_>, proven: bool, use_it: im
         held: "not sandboxed: its network is open",
         said: Some(&p.said),
         tried: &tried,
-        attempt: 2,
-        attempts: 2,
+        nth: "attempt 2 of 2",
         usd: Some(0.734),
         asks: &p.asks,
         ignored_checks: &p.ignored,
@@ -156,7 +156,7 @@ fn an_active_body() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | accept, 0 findings |
     | audit by `codex`; the author was `claude` | – | approve |
@@ -222,6 +222,22 @@ fn an_active_body() {
 }
 
 #[test]
+fn a_red_run_is_told_as_it_was() {
+    let mut p = parts();
+    let line = |p: &Parts| {
+        let body = with(p, Readers::Team, ASKS, true, pr_body);
+        let line = body
+            .lines()
+            .find(|line| line.starts_with("| test `"))
+            .map(str::to_owned);
+        line.unwrap()
+    };
+    assert!(line(&p).contains("**fails** by assertion"));
+    p.proof.not_proven = vec![crate::model::evidence::NOT_ASSERTED.to_owned()];
+    assert!(line(&p).contains("**fails** with the incident's error"), "{}", line(&p));
+}
+
+#[test]
 fn a_body_that_needs_a_person() {
     let mut p = parts();
     p.change.verdict = GuardVerdict::NeedsHuman;
@@ -246,7 +262,7 @@ fn a_body_that_needs_a_person() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | needs a person, 1 finding |
     | audit by `codex`; the author was `claude` | – | approve |

@@ -5,12 +5,14 @@ use std::{cell::RefCell, collections::BTreeSet, time::Duration};
 use super::*;
 use crate::{
     adapters::suite::testing::{command, options, plain, plant},
-    decide::proof::IncidentFacts,
+    decide::proof::{IncidentFacts, RedAgain},
     model::{
         Sha, Signature,
         evidence::{ProofGrade, Witness},
     },
 };
+
+mod again;
 
 type Files<'a> = &'a [(&'a str, &'a str)];
 
@@ -41,11 +43,18 @@ impl Case<'_> {
             red: at("red"),
             head: at("head"),
             head_again: at("again"),
+            red_fresh: at("fresh"),
         };
-        for tree in [&trees.base, &trees.red, &trees.head, &trees.head_again] {
+        for tree in [
+            &trees.base,
+            &trees.red,
+            &trees.head,
+            &trees.head_again,
+            &trees.red_fresh,
+        ] {
             plant(tree, self.base);
         }
-        for tree in [&trees.red, &trees.head, &trees.head_again] {
+        for tree in [&trees.red, &trees.head, &trees.head_again, &trees.red_fresh] {
             plant(tree, self.tests);
         }
         for tree in [&trees.head, &trees.head_again] {
@@ -63,6 +72,7 @@ impl Case<'_> {
             flakes: BTreeSet::new(),
             commands: vec![self.command.to_owned()],
             alone_runs: 1,
+            red_again: RedAgain::AtTheEnd,
         };
         let request = ProveRequest {
             facts,
@@ -290,7 +300,13 @@ async fn a_program_within_the_tree_may_not_come_with_the_fix() {
         } = case.lay();
         let mut on_path = request.options.path.iter().map(|place| place.join("python3"));
         let python = on_path.find(|file| file.exists()).unwrap();
-        for tree in [&trees.base, &trees.red, &trees.head, &trees.head_again] {
+        for tree in [
+            &trees.base,
+            &trees.red,
+            &trees.head,
+            &trees.head_again,
+            &trees.red_fresh,
+        ] {
             plant(tree, &[("env/bin/note", "")]);
             let target = if changed && *tree == trees.head {
                 Path::new("/bin/true")
@@ -326,6 +342,7 @@ async fn every_tree_but_the_second_head_is_seen_at_one_path() {
             ("work", true),
             ("work", true),
             ("again", false),
+            ("work", true),
             ("work", true)
         ]
     );

@@ -1,7 +1,7 @@
 //! What was found, by cause: counts, first and last sight, a few samples. Bounded, so that a flood of unlike errors
 //! costs no memory; what finds no place is counted, and a worse cause takes the place of a milder one.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, Utc};
 
@@ -55,75 +55,68 @@ pub struct Overflow {
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     list: Vec<Cause>,
-    place: HashMap<Signature, usize>,
+    /// By template: texts have one signature exactly when they have one.
+    place: HashMap<Arc<str>, usize>,
     pub(super) overflow: Overflow,
 }
 
 /// One event on its way into the table.
-pub(super) struct Sighting<'a> {
-    pub(super) signed: Signed,
+pub(super) struct Seen<'a> {
     pub(super) pattern: &'a Pattern,
     /// As it stands in the log.
     pub(super) raw: &'a str,
-    /// As it reads without framing.
-    pub(super) title: &'a str,
     pub(super) at: DateTime<Utc>,
 }
 
 impl Causes {
-    pub(super) fn add(&mut self, sighting: &Sighting<'_>, redactor: &Redactor) {
-        match self.place_of(sighting) {
-            Some(place) => self.list[place].seen(sighting.pattern, sighting.raw, sighting.at, redactor),
-            None => self.overflow.add(1, sighting.pattern.severity),
-        }
-    }
-
     /// A cause that is in the table is seen once more; false where it is not there.
-    pub(super) fn again(
+    pub(super) fn again(&mut self, template: &str, seen: &Seen<'_>, redactor: &Redactor) -> bool {
+        let place = self.place.get(template);
+        if let Some(place) = place {
+            self.list[*place].seen(seen, redactor);
+        }
+        place.is_some()
+    }
+
+    /// Whether a new cause finds a place; one that does not is counted.
+    pub(super) fn has_room(&mut self, severity: Severity) -> bool {
+        let room = self.list.len() < MOST_CAUSES || self.list.iter().any(|cause| cause.severity < severity);
+        if !room {
+            self.overflow.add(1, severity);
+        }
+        room
+    }
+
+    /// A cause that is not in the table, where there is room.
+    pub(super) fn add(
         &mut self,
-        signature: &Signature,
-        pattern: &Pattern,
-        raw: &str,
-        at: DateTime<Utc>,
+        template: Arc<str>,
+        signed: Signed,
+        title: &str,
+        seen: &Seen<'_>,
         redactor: &Redactor,
-    ) -> bool {
-        let Some(place) = self.place.get(signature) else {
-            return false;
-        };
-        self.list[*place].seen(pattern, raw, at, redactor);
-        true
+    ) {
+        let mut cause = Cause::new(signed, title, seen);
+        cause.seen(seen, redactor);
+        if self.list.len() < MOST_CAUSES {
+            self.place.insert(template, self.list.len());
+            self.list.push(cause);
+        } else if let Some(place) = self.mildest(cause.severity) {
+            let gone = std::mem::replace(&mut self.list[place], cause);
+            self.overflow.add(gone.count, gone.severity);
+            self.place.remove(gone.template.as_str());
+            self.place.insert(template, place);
+        }
     }
 
-    fn place_of(&mut self, sighting: &Sighting<'_>) -> Option<usize> {
-        let signature = &sighting.signed.signature;
-        if let Some(place) = self.place.get(signature) {
-            return Some(*place);
-        }
-        let place = if self.list.len() < MOST_CAUSES {
-            self.list.len()
-        } else {
-            self.give_way(sighting.pattern.severity)?
-        };
-        self.place.insert(signature.clone(), place);
-        let cause = Cause::new(sighting);
-        match self.list.get_mut(place) {
-            Some(slot) => *slot = cause,
-            None => self.list.push(cause),
-        }
-        Some(place)
-    }
-
-    /// The place of the mildest and rarest cause, if it is milder than this.
-    fn give_way(&mut self, severity: Severity) -> Option<usize> {
-        let (place, cause) = self
+    /// The place of the mildest and rarest cause that is milder than this.
+    fn mildest(&self, severity: Severity) -> Option<usize> {
+        let milder = self
             .list
             .iter()
             .enumerate()
-            .filter(|(_, cause)| cause.severity < severity)
-            .min_by_key(|(_, cause)| (cause.severity, cause.count))?;
-        self.overflow.add(cause.count, cause.severity);
-        self.place.remove(&cause.signature);
-        Some(place)
+            .filter(|(_, cause)| cause.severity < severity);
+        Some(milder.min_by_key(|(_, cause)| (cause.severity, cause.count))?.0)
     }
 
     /// Worst first, then the most frequent.
@@ -140,40 +133,38 @@ impl Causes {
 }
 
 impl Cause {
-    fn new(sighting: &Sighting<'_>) -> Self {
-        let signed = &sighting.signed;
-        let title = sighting.title;
+    fn new(signed: Signed, title: &str, seen: &Seen<'_>) -> Self {
         let mut cause = Self {
-            signature: signed.signature.clone(),
-            template: signed.template.clone(),
+            signature: signed.signature,
+            template: signed.template,
             label: signed.label,
-            culprit: signed.culprit.clone(),
+            culprit: signed.culprit,
             pattern: String::new(),
             alert: None,
-            severity: sighting.pattern.severity,
-            kind: sighting.pattern.kind,
+            severity: seen.pattern.severity,
+            kind: seen.pattern.kind,
             title: title[..title.floor_char_boundary(LONGEST_SAMPLE)].to_owned(),
             count: 0,
-            first_seen: sighting.at,
-            last_seen: sighting.at,
+            first_seen: seen.at,
+            last_seen: seen.at,
             samples: Vec::new(),
         };
-        cause.found_by(sighting.pattern);
+        cause.found_by(seen.pattern);
         cause
     }
 
-    fn seen(&mut self, pattern: &Pattern, raw: &str, at: DateTime<Utc>, redactor: &Redactor) {
+    fn seen(&mut self, seen: &Seen<'_>, redactor: &Redactor) {
         self.count += 1;
-        self.first_seen = self.first_seen.min(at);
-        self.last_seen = self.last_seen.max(at);
+        self.first_seen = self.first_seen.min(seen.at);
+        self.last_seen = self.last_seen.max(seen.at);
         if SAMPLED.contains(&self.count) {
-            let sample = sample(raw, redactor);
+            let sample = sample(seen.raw, redactor);
             if !self.samples.contains(&sample) {
                 self.samples.push(sample);
             }
         }
-        if pattern.severity > self.severity {
-            self.found_by(pattern);
+        if seen.pattern.severity > self.severity {
+            self.found_by(seen.pattern);
         }
     }
 

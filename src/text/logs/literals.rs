@@ -6,7 +6,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 /// Shorter ones stand everywhere.
 const SHORTEST: usize = 3;
 /// Ways in which one run of characters may go on.
-const MOST: usize = 32;
+const MOST: usize = 64;
 /// Words that one pattern may need.
 const MOST_WORDS: usize = 256;
 /// Characters that one place may hold for the words around it to be spelled out.
@@ -61,14 +61,11 @@ const COMMON: [&str; 44] = [
 
 /// Lower-case words of which at least one stands in every match; None where there are none.
 pub(super) fn required(hir: &Hir) -> Option<Vec<String>> {
-    let mut found = walk(hir)?;
-    found.sort_unstable();
-    found.dedup();
-    Some(found)
+    walk(hir).map(least)
 }
 
 /// Words without those that hold another one of them: finding the shorter one is enough.
-pub(super) fn least(mut words: Vec<String>) -> Vec<String> {
+fn least(mut words: Vec<String>) -> Vec<String> {
     words.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     let mut kept: Vec<String> = Vec::new();
     for word in words {
@@ -116,6 +113,18 @@ fn pieces(parts: &[Hir]) -> Vec<Vec<String>> {
                         Some(c) => open.iter_mut().for_each(|word| word.push(c)),
                         None => close(&mut open),
                     }
+                }
+            }
+            // The last of several characters stands before what follows, the first behind what went before.
+            HirKind::Repetition(repeated) if repeated.min > 0 && repeated.max != Some(1) => {
+                if let Some(ways) = exact(&repeated.sub).filter(|ways| ways.iter().all(|way| way.len() == 1)) {
+                    if ways.len() * open.len() <= MOST {
+                        open = joined(&open, &ways);
+                    }
+                    close(&mut open);
+                    open = ways;
+                } else {
+                    close(&mut open);
                 }
             }
             _ => match exact(part) {
@@ -205,9 +214,11 @@ fn few(class: &Class) -> Option<Vec<String>> {
 /// The choice that is rarest in healthy logs: none of the common words, and its shortest one is longest.
 fn best(choices: impl IntoIterator<Item = Vec<String>>) -> Option<Vec<String>> {
     let score = |words: &[String]| {
-        let common = words.iter().any(|word| COMMON.contains(&word.trim()));
-        let shortest = words.iter().map(|word| word.trim().len()).min().unwrap_or(0);
-        (shortest >= SHORTEST).then_some((!common, shortest.min(8), std::cmp::Reverse(words.len())))
+        let bare = |word: &str| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+        let common = words.iter().any(|word| COMMON.contains(&bare(word).as_str()));
+        let shortest = words.iter().map(|word| bare(word).len()).min().unwrap_or(0);
+        let whole = words.iter().map(String::len).min();
+        (shortest >= SHORTEST).then_some((!common, shortest.min(8), std::cmp::Reverse(words.len()), whole))
     };
     choices
         .into_iter()
@@ -240,11 +251,11 @@ mod tests {
         check("(?i)Timed Out", &["timed out"]);
         check(
             r"(?i)\bconnection (?:refused|reset)\b",
-            &["connection refused", "connection reset"],
+            &["connection reset", "connection refused"],
         );
         check(
             r"(?i)\b[a-z]+ions? (?:refused|reset)\b",
-            &["ion refused", "ion reset", "ions refused", "ions reset"],
+            &["ion reset", "ions reset", "ion refused", "ions refused"],
         );
         check(r"^panic: .*index", &["panic: "]);
         check(r"(?:a{0,3}exhausted)+", &["exhausted"]);
@@ -252,6 +263,10 @@ mod tests {
         check(r"(?i)error.*violates", &["violates"]);
         check(r#"file "[a-z]+" not found"#, &[" not found"]);
         check("error: ", &["error: "]);
+        check(
+            r"status[ :=]+50[24]\b",
+            &[" 502", " 504", ":502", ":504", "=502", "=504"],
+        );
     }
 
     #[test]

@@ -1,12 +1,11 @@
-//! Signatures of events that were seen just before, word for word but for their time: programs in trouble repeat
+//! Templates of events that were seen just before, word for word but for their time: programs in trouble repeat
 //! themselves. Bounded, and off where lines do not repeat.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, Utc};
 
 use super::time;
-use crate::model::Signature;
 
 const MOST_TEXTS: usize = 2048;
 const LONGEST_TEXT: usize = 512;
@@ -16,7 +15,7 @@ const ONE_IN: u64 = 16;
 
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    texts: HashMap<Box<str>, Signature>,
+    texts: HashMap<Box<str>, Arc<str>>,
     looks: u64,
     hits: u64,
     off: bool,
@@ -39,17 +38,17 @@ impl Memo {
         Some(&text[behind..])
     }
 
-    pub(super) fn get(&mut self, key: &str) -> Option<&Signature> {
+    pub(super) fn get(&mut self, key: &str) -> Option<&Arc<str>> {
         self.looks += 1;
         let found = self.texts.get(key);
         self.hits += u64::from(found.is_some());
         found
     }
 
-    pub(super) fn put(&mut self, key: &str, signature: &Signature) {
+    pub(super) fn put(&mut self, key: &str, template: &Arc<str>) {
         if self.texts.len() == MOST_TEXTS {
             self.texts.clear();
         }
-        self.texts.insert(key.into(), signature.clone());
+        self.texts.insert(key.into(), template.clone());
     }
 }

@@ -15,6 +15,7 @@
 //! the causes.
 
 mod causes;
+mod compiled;
 mod framed;
 mod input;
 mod join;
@@ -28,13 +29,16 @@ mod structured;
 mod tests;
 mod time;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::{Redactor, signature};
-use causes::{Causes, Sighting};
+use super::{
+    Redactor,
+    signature::{signature, template},
+};
+use causes::{Causes, Seen};
 use input::Input;
 use join::{Event, Window};
 use memo::Memo;
@@ -244,11 +248,7 @@ impl Reading {
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
         while self.at < end {
-            let search = if self.matcher.near_start {
-                &compiled.near_start
-            } else {
-                &compiled.always
-            };
+            let search = compiled.search(self.matcher.near_start);
             let Some(hit) = search.next(window.text, self.at) else {
                 self.at = end;
                 break;
@@ -297,31 +297,36 @@ impl Matcher {
         };
         self.events += 1;
         let text = as_written(event, raw);
+        let template = self.template(&text);
         let pattern = &self.patterns.list()[best];
-        let key = self.memo.key(&text, self.now);
-        if let Some(key) = key
-            && let Some(signature) = self.memo.get(key)
-            && self.causes.again(signature, pattern, &text, at, &self.redactor)
-        {
-            return;
-        }
-        let signed = signature(&self.redactor.without_known(&text));
-        if let Some(key) = key {
-            self.memo.put(key, &signed.signature);
-        }
-        let sighting = Sighting {
-            signed,
+        let seen = Seen {
             pattern,
             raw: &text,
-            title: title(event),
             at,
         };
-        self.causes.add(&sighting, &self.redactor);
+        if !self.causes.again(&template, &seen, &self.redactor) && self.causes.has_room(pattern.severity) {
+            let signed = signature(&self.redactor.without_known(&text));
+            self.causes.add(template, signed, title(event), &seen, &self.redactor);
+        }
+    }
+
+    /// What tells the event's cause from others; the signature is asked for once a cause.
+    fn template(&mut self, text: &str) -> Arc<str> {
+        let Some(key) = self.memo.key(text, self.now) else {
+            return template(&self.redactor.without_known(text)).into();
+        };
+        if let Some(known) = self.memo.get(key) {
+            return known.clone();
+        }
+        let template: Arc<str> = template(&self.redactor.without_known(text)).into();
+        self.memo.put(key, &template);
+        template
     }
 
     /// The pattern that names the event; marks of a start are noted on the way.
     fn best(&mut self, event: &Event<'_>, raw: &str, level: Option<Level>, at: DateTime<Utc>) -> Option<usize> {
         let compiled = self.patterns.compiled();
+        let candidates = compiled.search(self.near_start).candidates(raw);
         let plain = event
             .lines
             .iter()
@@ -330,31 +335,28 @@ impl Matcher {
             let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
             lines.join("\n")
         });
-        let mut matching: Vec<usize> = compiled.matches(raw.as_bytes()).collect();
-        if let Some(says) = says.as_deref().filter(|says| *says != raw) {
-            matching.extend(compiled.matches(says.as_bytes()));
-        }
-        matching.extend_from_slice(compiled.by_level());
+        let says = says.filter(|says| says != raw);
         let list = self.patterns.list();
         let mut best: Option<usize> = None;
         // Lines of several processes may come a little out of order.
         let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
         self.near_start = self.started_at.is_some_and(|started| at - started <= window);
-        for n in matching {
+        let matches = |expression: &compiled::Expression| {
+            expression.is_match(raw) || says.as_deref().is_some_and(|says| expression.is_match(says))
+        };
+        for n in candidates.iter() {
             let pattern = &list[n];
             let in_level = match (pattern.level, level) {
                 (Some(least), Some(level)) => level >= least,
                 // Unknown is not harmless; but what is found by its level alone needs one.
-                (Some(_), None) => !compiled.by_level().contains(&n),
+                (Some(_), None) => pattern.regex.is_some(),
                 (None, _) => true,
             };
-            let excepted = |text: &str| {
-                pattern
-                    .except
-                    .as_ref()
-                    .is_some_and(|except| except.is_match(text.as_bytes()))
-            };
-            if !in_level || !self.in_window(pattern, at) || excepted(raw) || says.as_deref().is_some_and(excepted) {
+            if !in_level
+                || !self.in_window(pattern, at)
+                || !pattern.regex.as_ref().is_none_or(matches)
+                || pattern.except.as_ref().is_some_and(matches)
+            {
                 continue;
             }
             if pattern.kind == PatternKind::Start {

@@ -6,15 +6,15 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::bytes::Regex;
 use serde::Deserialize;
 
-use super::{Level, literals};
+use super::{
+    Level,
+    compiled::{self, Compiled, Expression},
+};
 use crate::model::signal::Severity;
 
-/// Compiled size of one pattern, and of all together.
-const ONE_PATTERN: usize = 1 << 20;
-const ALL_PATTERNS: usize = 32 << 20;
 const MOST_PATTERNS: usize = 500;
 const SHIPPED: &str = include_str!("../../../collectors/patterns.json");
 /// Priority of the owner's `detection.rpcErrRe`: above whatever is shipped.
@@ -58,9 +58,10 @@ pub struct Pattern {
     pub within_seconds: Option<u32>,
     /// Counts only on lines of this level or a worse one; a line without a level passes.
     pub level: Option<Level>,
-    regex: Option<String>,
+    /// Without one every line of the level matches.
+    pub(super) regex: Option<Expression>,
     /// A line that this matches does not count.
-    pub(super) except: Option<Regex>,
+    pub(super) except: Option<Expression>,
 }
 
 /// Something that is wrong with a file of patterns.
@@ -81,25 +82,9 @@ pub struct Patterns {
 
 #[derive(Debug)]
 struct Inner {
-    list: Vec<Pattern>,
+    rpc_error: Option<String>,
+    list: OnceLock<Vec<Pattern>>,
     compiled: OnceLock<Compiled>,
-}
-
-#[derive(Debug)]
-pub(super) struct Compiled {
-    set: RegexSet,
-    /// Pattern of each expression in the set.
-    of: Vec<usize>,
-    /// Patterns that match by level alone.
-    by_level: Vec<usize>,
-    /// Candidates for the patterns that always count.
-    pub(super) always: Search,
-    /// Candidates for those that count near a start as well.
-    pub(super) near_start: Search,
-    /// The longest window of any pattern, in seconds.
-    pub(super) longest_window: u32,
-    /// Some pattern asks where a line begins, so that framing before it matters.
-    pub(super) anchored: bool,
 }
 
 #[derive(Deserialize)]
@@ -171,39 +156,21 @@ impl From<RawSeverity> for Severity {
 }
 
 impl Patterns {
-    /// The patterns in the binary, and the owner's for JSON-RPC errors where there is one.
+    /// The patterns in the binary, and the owner's for JSON-RPC errors where there is one. Read when a log is.
     pub fn shipped(rpc_error: Option<&str>) -> Self {
-        let list = read(SHIPPED).unwrap_or_default();
-        debug_assert!(!list.is_empty(), "the shipped patterns are read by a test");
-        Self::of(list, rpc_error)
+        Self::of(OnceLock::new(), rpc_error)
     }
 
-    /// The patterns of a file. `rpc_error` was checked by [`regex_fault`] before.
+    /// The patterns of a file. `rpc_error` was checked by [`pattern_fault`] before.
     pub fn parse(text: &str, rpc_error: Option<&str>) -> Result<Self, Vec<PatternFault>> {
-        let patterns = Self::of(read(text)?, rpc_error);
-        match patterns
-            .inner
-            .compiled
-            .set(compile(&patterns.inner.list).map_err(|error| vec![too_much(&error)])?)
-        {
-            Ok(()) | Err(_) => Ok(patterns),
-        }
+        let list = with_owners(read(text, Trust::Checked)?, rpc_error);
+        Ok(Self::of(OnceLock::from(list), rpc_error))
     }
 
-    fn of(mut list: Vec<Pattern>, rpc_error: Option<&str>) -> Self {
-        list.extend(rpc_error.map(|regex| Pattern {
-            id: "rpc-error".to_owned(),
-            alert: None,
-            severity: Severity::Error,
-            kind: PatternKind::Runtime,
-            priority: OWNERS,
-            within_seconds: None,
-            level: None,
-            regex: Some(regex.to_owned()),
-            except: None,
-        }));
+    fn of(list: OnceLock<Vec<Pattern>>, rpc_error: Option<&str>) -> Self {
         Self {
             inner: Arc::new(Inner {
+                rpc_error: rpc_error.map(str::to_owned),
                 list,
                 compiled: OnceLock::new(),
             }),
@@ -211,156 +178,41 @@ impl Patterns {
     }
 
     pub fn list(&self) -> &[Pattern] {
-        &self.inner.list
+        self.inner.list.get_or_init(|| {
+            let shipped = read(SHIPPED, Trust::Tested).unwrap_or_default();
+            with_owners(shipped, self.inner.rpc_error.as_deref())
+        })
     }
 
     pub(super) fn compiled(&self) -> &Compiled {
-        self.inner.compiled.get_or_init(|| {
-            compile(&self.inner.list).unwrap_or_else(|_| Compiled {
-                set: RegexSet::empty(),
-                of: Vec::new(),
-                by_level: Vec::new(),
-                always: Search::EachLine,
-                near_start: Search::EachLine,
-                longest_window: 0,
-                anchored: false,
-            })
-        })
+        self.inner.compiled.get_or_init(|| Compiled::new(self.list()))
     }
 }
 
-impl Compiled {
-    /// Patterns whose expression matches a text, in the order of the file.
-    pub(super) fn matches(&self, text: &[u8]) -> impl Iterator<Item = usize> {
-        self.set.matches(text).into_iter().map(|n| self.of[n])
-    }
-
-    pub(super) fn by_level(&self) -> &[usize] {
-        &self.by_level
-    }
+fn with_owners(mut list: Vec<Pattern>, rpc_error: Option<&str>) -> Vec<Pattern> {
+    list.extend(rpc_error.map(|regex| Pattern {
+        id: "rpc-error".to_owned(),
+        alert: None,
+        severity: Severity::Error,
+        kind: PatternKind::Runtime,
+        priority: OWNERS,
+        within_seconds: None,
+        level: None,
+        regex: Some(Expression::new(regex)),
+        except: None,
+    }));
+    list
 }
 
-fn compile(list: &[Pattern]) -> Result<Compiled, regex::Error> {
-    let with_regex = || {
-        list.iter()
-            .enumerate()
-            .filter_map(|(n, p)| Some((n, p.regex.as_deref()?)))
-    };
-    let set = RegexSetBuilder::new(with_regex().map(|(_, regex)| regex))
-        .unicode(false)
-        .multi_line(true)
-        .size_limit(ALL_PATTERNS)
-        .build()?;
-    let by_level: Vec<usize> = list
-        .iter()
-        .enumerate()
-        .filter(|(_, pattern)| pattern.regex.is_none())
-        .map(|(n, _)| n)
-        .collect();
-    let mut near_start = Words::default();
-    let mut always = Words::default();
-    let mut anchored = false;
-    for (n, regex) in with_regex() {
-        let hir = parse_hir(regex);
-        anchored |= hir.as_ref().is_none_or(begins_a_line);
-        let words = hir.and_then(|hir| literals::required(&hir));
-        if list[n].within_seconds.is_none() {
-            always.add(words.clone());
-        }
-        near_start.add(words);
-    }
-    if !by_level.is_empty() {
-        let words = Level::WORDS_FROM_ERROR.map(str::to_owned).to_vec();
-        always.add(Some(words.clone()));
-        near_start.add(Some(words));
-    }
-    Ok(Compiled {
-        set,
-        of: with_regex().map(|(n, _)| n).collect(),
-        by_level,
-        always: always.search(),
-        near_start: near_start.search(),
-        longest_window: list
-            .iter()
-            .filter_map(|pattern| pattern.within_seconds)
-            .max()
-            .unwrap_or(0),
-        anchored,
-    })
+/// Whether the expressions of a file were judged before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// The shipped file: a test judges it, so that no start has to.
+    Tested,
+    Checked,
 }
 
-/// How candidates are found in a log.
-#[derive(Debug)]
-pub(super) enum Search {
-    /// By words of which one stands in each of them.
-    Words(Box<aho_corasick::AhoCorasick>),
-    /// Some pattern has no such word: each line is one.
-    EachLine,
-}
-
-/// The words of several patterns; None as soon as one of them has none.
-struct Words(Option<Vec<String>>);
-
-impl Default for Words {
-    fn default() -> Self {
-        Self(Some(Vec::new()))
-    }
-}
-
-impl Words {
-    fn add(&mut self, words: Option<Vec<String>>) {
-        self.0 = self.0.take().zip(words).map(|(all, words)| [all, words].concat());
-    }
-
-    fn search(self) -> Search {
-        let built = self.0.and_then(|words| {
-            aho_corasick::AhoCorasick::builder()
-                .ascii_case_insensitive(true)
-                .kind(Some(aho_corasick::AhoCorasickKind::DFA))
-                .build(literals::least(words))
-                .ok()
-        });
-        built.map_or(Search::EachLine, |words| Search::Words(Box::new(words)))
-    }
-}
-
-impl Search {
-    /// Where the next candidate is, at or behind a place.
-    pub(super) fn next(&self, text: &str, at: usize) -> Option<usize> {
-        match self {
-            Self::Words(words) => Some(words.find(aho_corasick::Input::new(text).range(at..))?.start()),
-            Self::EachLine => (at < text.len()).then_some(at),
-        }
-    }
-}
-
-fn begins_a_line(hir: &regex_syntax::hir::Hir) -> bool {
-    use regex_syntax::hir::Look;
-    let looks = hir.properties().look_set();
-    [Look::Start, Look::StartLF, Look::StartCRLF]
-        .into_iter()
-        .any(|look| looks.contains(look))
-}
-
-fn parse_hir(regex: &str) -> Option<regex_syntax::hir::Hir> {
-    regex_syntax::ParserBuilder::new()
-        .unicode(false)
-        .utf8(false)
-        .multi_line(true)
-        .build()
-        .parse(regex)
-        .ok()
-}
-
-fn build(regex: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(regex)
-        .unicode(false)
-        .multi_line(true)
-        .size_limit(ONE_PATTERN)
-        .build()
-}
-
-fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
+fn read(text: &str, trust: Trust) -> Result<Vec<Pattern>, Vec<PatternFault>> {
     let fault = |what: String| {
         vec![PatternFault {
             at: String::new(),
@@ -398,6 +250,7 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
     for (n, entry) in file.patterns.into_iter().enumerate() {
         let mut check = Check {
             n,
+            trust,
             ids: &mut ids,
             faults: &mut faults,
         };
@@ -409,6 +262,7 @@ fn read(text: &str) -> Result<Vec<Pattern>, Vec<PatternFault>> {
 /// Checks one entry of the file.
 struct Check<'a> {
     n: usize,
+    trust: Trust,
     ids: &'a mut BTreeSet<String>,
     faults: &'a mut Vec<PatternFault>,
 }
@@ -436,7 +290,7 @@ impl Check<'_> {
         let before = self.faults.len();
         self.names(&raw);
         self.bounds(&raw);
-        self.regex("regex", raw.regex.as_deref());
+        let regex = self.regex("regex", raw.regex.as_deref());
         let except = self.regex("except", raw.except.as_deref());
         (self.faults.len() == before).then(|| Pattern {
             id: raw.id,
@@ -446,7 +300,7 @@ impl Check<'_> {
             priority: raw.priority,
             within_seconds: raw.window.map(|window| window.within_seconds),
             level: raw.level,
-            regex: raw.regex,
+            regex,
             except,
         })
     }
@@ -490,24 +344,14 @@ impl Check<'_> {
         }
     }
 
-    fn regex(&mut self, key: &str, text: Option<&str>) -> Option<Regex> {
+    fn regex(&mut self, key: &str, text: Option<&str>) -> Option<Expression> {
         let text = text?;
-        match build(text) {
-            Ok(regex) => {
-                if let Some(what) = too_wide(text, &regex) {
-                    self.fault(key, format!("{} {what}", quoted(text)), "\"no such table\"");
-                }
-                Some(regex)
-            }
-            Err(error) => {
-                self.fault(
-                    key,
-                    format!("{} {}", quoted(text), regex_fault(&error)),
-                    "\"no such table\"",
-                );
-                None
-            }
+        if self.trust == Trust::Checked
+            && let Some(what) = pattern_fault(text)
+        {
+            self.fault(key, format!("{} {what}", quoted(text)), "\"no such table\"");
         }
+        Some(Expression::new(text))
     }
 }
 
@@ -531,7 +375,7 @@ const HEALTHY: [&str; 8] = [
 
 /// Why a pattern would match what it should not: nothing at all, or every line.
 fn too_wide(text: &str, regex: &Regex) -> Option<&'static str> {
-    let can_be_empty = parse_hir(text).is_some_and(|hir| hir.properties().minimum_len() == Some(0));
+    let can_be_empty = compiled::parse_hir(text).is_some_and(|hir| hir.properties().minimum_len() == Some(0));
     if can_be_empty || regex.is_match(b"") {
         return Some("matches the empty string");
     }
@@ -542,19 +386,11 @@ fn too_wide(text: &str, regex: &Regex) -> Option<&'static str> {
     all.all(|matches| matches).then_some("matches every line")
 }
 
-/// What is wrong with a pattern that the owner wrote elsewhere, `detection.rpcErrRe`.
+/// What is wrong with an expression, as the end of a sentence.
 pub fn pattern_fault(text: &str) -> Option<String> {
-    match build(text) {
+    match compiled::build(text) {
         Ok(regex) => too_wide(text, &regex).map(str::to_owned),
         Err(error) => Some(regex_fault(&error)),
-    }
-}
-
-fn too_much(error: &regex::Error) -> PatternFault {
-    PatternFault {
-        at: "patterns".to_owned(),
-        what: format!("together: {}", regex_fault(error)),
-        example: "fewer, or shorter ones".to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    os::unix::fs::PermissionsExt as _,
     time::{Duration, Instant},
 };
 
@@ -16,6 +17,7 @@ use super::{
     After, Story,
     rig::{Rig, store_of},
 };
+use crate::merges::prepared::{Prepared, Wants};
 
 #[test]
 fn a_killed_repair_leaves_no_lock_and_its_agent_is_ended_by_the_next_run() {
@@ -64,8 +66,53 @@ fn killed_while_asking(role: &str) -> (Rig, IncidentId) {
     assert!(claim.is_some(), "the claim died with its process");
     assert!(since.elapsed() < Duration::from_secs(1));
     drop((tick, triage, claim));
+    let left = || {
+        ["worktrees", "runs", "proofs", "audits"]
+            .iter()
+            .flat_map(|place| std::fs::read_dir(state.join(place)).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
+            .collect::<Vec<_>>()
+    };
+    assert!(!left().is_empty(), "the killed run leaves its directories");
     rig.live_through(&BTreeSet::new(), Phase::BeforeIntent, After::RunAgain);
+    assert_eq!(left(), Vec::<std::path::PathBuf>::new());
     (rig, incident)
+}
+
+/// What a killed process left of its runs goes with the next repair, unless somebody still works in it.
+#[test]
+fn what_killed_runs_left_is_removed() {
+    let prepared = Prepared::start(&Wants::default());
+    let state = prepared.stage.home.join("state");
+    let (gone, busy) = ("00112233aabbccdd-1", "99887766aabbccdd-1");
+    let dirs = |of: &str| {
+        [
+            "worktrees/ID.1",
+            "proofs/ID.1",
+            "proofs/ID.landed.abc",
+            "audits/ID.1",
+            "runs/fix.ID.1.7.nonce",
+            "runs/triage.ID.t.8.nonce",
+        ]
+        .map(|dir| state.join(dir.replace("ID", of)))
+    };
+    for dir in dirs(gone).iter().chain(&dirs(busy)) {
+        std::fs::create_dir_all(dir.join("tree/deep")).unwrap();
+        std::fs::write(dir.join("tree/deep/file"), "left").unwrap();
+        std::fs::set_permissions(dir.join("tree/deep"), std::fs::Permissions::from_mode(0o500)).unwrap();
+    }
+    let lock = std::fs::File::create(state.join(format!("locks/incident-{busy}"))).unwrap();
+    fs2::FileExt::try_lock_exclusive(&lock).unwrap();
+    let run = prepared.tick();
+    assert_eq!(run.code, Some(0), "{}", run.text);
+    for dir in dirs(gone) {
+        assert!(!dir.exists(), "{} stays", dir.display());
+    }
+    for dir in dirs(busy) {
+        assert!(dir.exists(), "{} was somebody's", dir.display());
+    }
+    drop(lock);
+    prepared.finish();
 }
 
 #[expect(

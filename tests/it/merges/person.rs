@@ -146,6 +146,7 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
             };
             steps.insert(0, hangs);
         },
+        config: json!({ "repos": { "elsewhere": {} } }),
         ..Wants::default()
     });
     let fixing = || {
@@ -153,6 +154,10 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
         calls.iter().any(|c| c["role"] == "fix")
     };
     // Another repo's pause is nothing to this one.
+    let file = prepared.stage.home.join("config.json");
+    let mut config: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    config["repos"]["elsewhere"] = json!({});
+    std::fs::write(&file, config.to_string()).unwrap();
     let said = prepared.run(&["pause", "elsewhere", "--why", "not this one"]);
     assert_eq!(said.code, Some(0), "{}", said.text);
     std::thread::scope(|scope| {
@@ -184,5 +189,43 @@ fn a_pause_ends_the_running_agent_and_costs_no_attempt() {
     let run = prepared.tick();
     assert_eq!(run.code, Some(0), "{}", run.text);
     assert!(prepared.merged_by_us().is_some(), "{}", run.text);
+    prepared.finish();
+}
+
+/// A person may change what a fixer may not: it costs no attempt and is not refused, but it is theirs to decide.
+#[test]
+fn a_person_who_changes_what_runs_by_itself_decides_about_it() {
+    let prepared = Prepared::before_merge(&Wants::default());
+    let world = prepared.world();
+    let author = tick::demo::forge::Author {
+        name: "ada",
+        at: world.now(),
+    };
+    let workflow = (".github/workflows/theirs.yml".to_owned(), Some(b"on: push\n".to_vec()));
+    let branch = prepared.pull().head;
+    world
+        .repo()
+        .commit(&branch, None, author, "a workflow", &[workflow])
+        .unwrap();
+    world.act(Act::MoveHead);
+    let theirs = prepared.pull().head_sha;
+    prepared.repair();
+    let said = prepared.run(&["retry", &incident(&prepared), "--keep-branch"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    for _ in 0..2 {
+        let run = prepared.repair();
+        assert!(prepared.merged_by_us().is_none(), "{}", run.text);
+        prepared.stage.step(20);
+    }
+    let attempts = "SELECT CAST(n AS TEXT) FROM attempt WHERE incident = ?1";
+    assert_eq!(prepared.ask(attempts, &incident(&prepared)).len(), 2, "ours and theirs");
+    let pull = prepared.pull();
+    assert!(pull.open && pull.head_sha == theirs, "never pushed to again");
+    let shown = prepared.run(&["show", &incident(&prepared)]).text;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("a person's commit adds a file that runs by itself once it is pushed"),
+        "{shown}"
+    );
     prepared.finish();
 }

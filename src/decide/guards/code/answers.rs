@@ -46,8 +46,12 @@ impl Tests {
                 }
             }
         }
+        let bare = |values: Vec<String>| {
+            let more: Vec<String> = values.iter().filter_map(|v| without_marks(v)).collect();
+            values.into_iter().chain(more).collect()
+        };
         Self {
-            examples: found.into_iter().map(|v| v.into_iter().collect()).collect(),
+            examples: found.into_iter().map(bare).collect(),
         }
     }
 
@@ -57,6 +61,13 @@ impl Tests {
             .iter()
             .any(|e| inputs.iter().all(|i| e.contains(i)) && outputs.iter().all(|o| e.contains(o)))
     }
+}
+
+/// A long text as a program may hold it: letters and digits alone.
+fn without_marks(value: &str) -> Option<String> {
+    let bare: String = value.chars().filter(|c| c.is_alphanumeric()).collect();
+    let marked = value.starts_with('"') && bare.len() + 2 < value.len();
+    (marked && bare.len() >= 8 && !value.contains(' ')).then(|| format!("\"{bare}\""))
 }
 
 pub(super) fn check(tests: &Tests, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {

@@ -28,7 +28,7 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
         let (old, new) = (trees.old.get(&at), trees.new.get(&at));
         let Some(new) = new else { continue };
         let mut hits = Vec::new();
-        if matches!(file.kind, Kind::Test(_) | Kind::Runner) {
+        if matches!(file.kind, Kind::Test(_) | Kind::Runner) || file.name().contains("setup") {
             infra::check(file, old, new, &mut hits);
             mocks::check(file, old, new, &mut hits);
         } else if file.is_source() {

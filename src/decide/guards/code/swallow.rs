@@ -299,6 +299,62 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
         }
     }
     go_returns(old, new, hits);
+    go_forgotten(old, new, hits);
+}
+
+/// `if err != nil { … }` that passed the error on in the base and only looks away now.
+fn go_forgotten(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    if new.grammar != Grammar::Go {
+        return;
+    }
+    let before: Vec<String> = errors_looked_at(old)
+        .into_iter()
+        .filter(|(_, then)| !is_forgotten(old, *then))
+        .map(|(id, then)| header(old, id, then))
+        .collect();
+    for id in fresh(Some(old), new, &[Kind::If]) {
+        let Some((_, then)) = errors_looked_at(new).into_iter().find(|(found, _)| *found == id) else {
+            continue;
+        };
+        if is_forgotten(new, then) && before.contains(&header(new, id, then)) {
+            hits.push(reject(RULE, new, id, "an error that was passed on is forgotten"));
+        }
+    }
+}
+
+/// Branches that are taken when there is an error, with what they do.
+fn errors_looked_at(ast: &Ast<'_>) -> Vec<(Id, Id)> {
+    let branch = |id: Id| {
+        let kids = ast.kids(id);
+        let condition = kids.iter().find(|k| ast.kind(**k) == Kind::Binary)?;
+        let then = kids.iter().copied().find(|k| ast.kind(*k) == Kind::Block)?;
+        (ast.flat(*condition) == "err != nil").then_some((id, then))
+    };
+    let ifs = ast.walk(Ast::ROOT).filter(|id| ast.kind(*id) == Kind::If);
+    ifs.filter_map(branch).collect()
+}
+
+/// The words before a body.
+fn header(ast: &Ast<'_>, id: Id, then: Id) -> String {
+    let text = &ast.text[ast.node(id).start..ast.node(then).start];
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Nothing leaves the function, and the error goes nowhere but into a log or a blank.
+fn is_forgotten(ast: &Ast<'_>, then: Id) -> bool {
+    ast.walk(then).all(|node| match ast.kind(node) {
+        Kind::Return | Kind::Throw => false,
+        Kind::Name if ast.word(node) == "err" => {
+            let blank =
+                |up: Id| ast.kind(up) == Kind::Assign && ast.kids(up).first().is_some_and(|t| ast.source(*t) == "_");
+            is_logged(ast, node) || ast.above(node).any(blank)
+        }
+        Kind::Call => {
+            let path = ast.path(node).to_lowercase();
+            is_log(&path) || !speaks(path.rsplit('.').next().unwrap_or_default())
+        }
+        _ => true,
+    })
 }
 
 /// `if err != nil { return nil }`

@@ -242,6 +242,7 @@ impl<'a> Scope<'a> {
             return;
         }
         match ast.kind(id) {
+            Kind::Number if counts_from(ast, id) => {}
             Kind::Number => bag.values.push(literal::number(ast.source(id))),
             Kind::Constant => bag.values.push(constant(ast.source(id))),
             Kind::Text if ast.kids(id).is_empty() => bag.values.push(literal::text(ast.source(id))),
@@ -404,6 +405,15 @@ impl<'a> Scope<'a> {
             None => all.to_vec(),
         }
     }
+}
+
+/// The zero with which a loop begins to count: others count without saying so.
+fn counts_from(ast: &Ast<'_>, id: Id) -> bool {
+    let header = ast.above(id).take_while(|up| ast.kind(*up) != Kind::Block);
+    ast.source(id) == "0"
+        && header
+            .take(5)
+            .any(|up| ast.kind(up) == Kind::Bind && ast.above(up).next().is_some_and(|l| ast.kind(l) == Kind::Loop))
 }
 
 fn is_import(ast: &Ast<'_>, id: Id) -> bool {

@@ -6,6 +6,7 @@ use super::{
     checks::Scan,
     find::{Find, Place},
     made::statements,
+    rows,
     switch::Runs,
     words::plain,
 };
@@ -45,9 +46,11 @@ impl Find<'_, '_> {
             }
             "csvsource" | "valuesource" | "enumsource" | "methodsource" => {
                 let list = ast.walk(mark).find(|n| ast.kind(*n) == Kind::List);
-                match list {
-                    Some(list) => *place = self.with_table(place, list),
-                    None => place.tables.push(vec![self.outer.bag(ast, call)]),
+                let block = ast.walk(mark).find(|n| rows::is_block(ast, *n));
+                match (list, block) {
+                    (Some(list), _) => *place = self.with_table(place, list),
+                    (None, Some(block)) => place.tables.push(rows::lines(ast.source(block))),
+                    (None, None) => place.tables.push(vec![self.outer.bag(ast, call)]),
                 }
             }
             "case" | "testcase" | "inlinedata" => {

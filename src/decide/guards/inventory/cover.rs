@@ -1,6 +1,7 @@
 //! Whether one check can stand for another.
 
 use super::{Check, bag::Bag, words::Strength};
+use crate::decide::guards::syntax::literal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cover {
@@ -16,7 +17,9 @@ pub(super) fn covers(old: &Check, new: &Check) -> Cover {
         && new.tolerance.unwrap_or(0.0) <= old.tolerance.unwrap_or(0.0)
         && polarity(old, new);
     let stricter = new.strength > old.strength;
-    let fits = |a: &Bag, b: &Bag| holds(b, a, stricter);
+    // How far off a value might be goes with the nearness.
+    let apart = old.tolerance.filter(|_| new.tolerance.is_none() && stricter);
+    let fits = |a: &Bag, b: &Bag| holds(b, a, stricter, apart);
     let [o0, o1] = &old.sides;
     let [n0, n1] = &new.sides;
     if strong && (fits(o0, n0) && fits(o1, n1) || fits(o0, n1) && fits(o1, n0)) {
@@ -44,7 +47,7 @@ fn polarity(old: &Check, new: &Check) -> bool {
 
 /// Names and values of the old side are in the new one. Where the check became stricter, a part of a text may have
 /// become the text, and a word for truth a value.
-fn holds(new: &Bag, old: &Bag, stricter: bool) -> bool {
+fn holds(new: &Bag, old: &Bag, stricter: bool, apart: Option<f64>) -> bool {
     if new.holds(old) {
         return true;
     }
@@ -53,7 +56,9 @@ fn holds(new: &Bag, old: &Bag, stricter: bool) -> bool {
     }
     new.missing(old).iter().all(|value| {
         let inner = value.trim_matches('"');
-        matches!(inner, "true" | "false" | "null") || new.values.iter().any(|v| v.contains(inner))
+        matches!(inner, "true" | "false" | "null")
+            || apart.is_some_and(|a| literal::value(value) == Some(a))
+            || new.values.iter().any(|v| v.contains(inner))
     })
 }
 

@@ -26,13 +26,26 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
     }
     if plain(links[0].name) == "verify" && links.len() > 1 && links[0].args.is_some() {
         let wanted = links[1..].iter().flat_map(|l| l.args.clone().unwrap_or_default());
-        return Some(vec![Claim::new(
-            Strength::Exact,
-            vec![ast.kids(id)[0]],
-            wanted.collect(),
-        )]);
+        let (strength, never) = how_often(ast, &links[0]);
+        let claim = Claim::new(strength, vec![ast.kids(id)[0]], wanted.collect());
+        return Some(vec![claim.not(never)]);
     }
     assertion(ast, id, &links)
+}
+
+/// `verify(mock, atLeast(0))`: what the word beside the mock leaves of the check, and whether it is turned around.
+fn how_often(ast: &Ast<'_>, verify: &Link<'_>) -> (Strength, bool) {
+    let Some(mode) = verify.arg(1).and_then(|m| ast.chain(m).pop()) else {
+        return (Strength::Exact, false);
+    };
+    let number = mode.arg(0).and_then(|n| literal::value(ast.source(n)));
+    match plain(mode.name).as_str() {
+        "never" => (Strength::Exact, true),
+        "times" if number == Some(0.0) => (Strength::Exact, true),
+        "atleast" if number == Some(0.0) => (Strength::Nothing, false),
+        "atleast" | "atleastonce" | "atmost" | "atmostonce" => (Strength::Part, false),
+        _ => (Strength::Exact, false),
+    }
 }
 
 /// What a call is made on.

@@ -13,7 +13,21 @@ pub(super) fn rows<'a>(ast: &Ast<'a>, scope: &Scope<'a>, id: Id) -> Option<Vec<B
     if kids.len() > MOST {
         return None;
     }
-    Some(kids.iter().map(|row| row_bag(ast, scope, *row)).collect())
+    let runs = kids.iter().filter(|row| !is_off(ast, **row));
+    Some(runs.map(|row| row_bag(ast, scope, *row)).collect())
+}
+
+/// `pytest.param(…, marks=pytest.mark.skip)`
+fn is_off(ast: &Ast<'_>, row: Id) -> bool {
+    let marked = |pair: Id| ast.word(pair) == "marks" && ast.body(pair).is_some_and(|m| says_off(ast, m));
+    ast.kind(row) == Kind::Call && ast.kids_of(row, Kind::Pair).any(marked)
+}
+
+fn says_off(ast: &Ast<'_>, marks: Id) -> bool {
+    let mut words = ast
+        .walk(marks)
+        .filter(|n| matches!(ast.kind(*n), Kind::Member | Kind::Name));
+    words.any(|n| matches!(ast.word(n), "skip" | "skipif" | "xfail"))
 }
 
 /// A row that is one text may be a line of values.
@@ -68,6 +82,20 @@ pub(super) fn list<'a>(ast: &Ast<'a>, scope: &Scope<'a>, id: Id, depth: usize) -
         }
         _ => None,
     }
+}
+
+/// A text of several lines.
+pub(super) fn is_block(ast: &Ast<'_>, id: Id) -> bool {
+    ast.kind(id) == Kind::Text && ast.source(id).contains('\n')
+}
+
+/// Each line of a text is a row of values.
+pub(super) fn lines(text: &str) -> Vec<Bag> {
+    let lines = literal::inner(text).lines().map(|l| l.trim_matches(['"', ' ', '\t']));
+    lines
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .map(cells)
+        .collect()
 }
 
 /// The lines of a table that is written as one text.

@@ -1,7 +1,7 @@
 //! What an expression claims when it has to be true.
 
 use super::words::{self, Strength, plain};
-use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
 
 /// What one assertion claims, before the names in it are followed.
 #[derive(Debug, Clone)]
@@ -102,11 +102,26 @@ fn binary(ast: &Ast<'_>, id: Id, negated: bool) -> Vec<Claim> {
         ("!=" | "!==" | "is not" | "<>", _) => vec![equal(ast, left, right).not(!negated)],
         ("not in", _) => vec![Claim::new(Strength::Part, vec![left], vec![right]).not(!negated)],
         ("instanceof", _) => vec![Claim::new(Strength::Type, vec![left], vec![right]).not(negated)],
+        ("<" | "<=", false) if near(ast, left, right).is_some() => vec![within(ast, left, right)],
+        (">" | ">=", false) if near(ast, right, left).is_some() => vec![within(ast, right, left)],
         ("<" | ">" | "<=" | ">=" | "in" | "=~" | "<=>" | "!~", _) => {
             vec![Claim::new(Strength::Part, vec![left], vec![right]).not(negated)]
         }
         _ => vec![bare(ast, id, negated)],
     }
+}
+
+/// The number that a distance has to stay below.
+fn near(ast: &Ast<'_>, distance: Id, most: Id) -> Option<f64> {
+    let last = ast.chain(distance).pop()?;
+    let is_distance = matches!(plain(last.name).as_str(), "abs" | "fabs") && last.args.is_some();
+    literal::value(ast.source(most)).filter(|_| is_distance)
+}
+
+fn within(ast: &Ast<'_>, distance: Id, most: Id) -> Claim {
+    let mut claim = Claim::new(Strength::Part, vec![distance], Vec::new());
+    claim.tolerance = near(ast, distance, most);
+    claim
 }
 
 /// One of two is enough: weaker than both.

@@ -33,7 +33,7 @@ const EXACT: &str = "\
     assertsnapshot assertstrictequal asserttupleequal assertdebugsnapshot assertjsonsnapshot assertyamlsnapshot \
     assertinlinesnapshot be befalse benil benull betrue calledoncewith calledwith calledwithexactly \
     containexactly containsexactly containsexactlyinanyorder deepequal deepstrictequal elementsmatch eq eql eqls \
-    equal equals equalto expectsnapshot false fileequals havebeencalledwith havecount havetext havevalue is \
+    equal equals equalto erroris expectsnapshot false fileequals havebeencalledwith havecount havetext havevalue is \
     isequalto isfalse isnil isnull issame issameas istrue isnan jsoneq matcharray matchsnapshot mustbe mustbenil \
     mustequal nil notcalled null same sameas samedeepordered samemembers samedeepmembers shouldbe shouldequal \
     snapshot strictequal true tobe tobefalse tobenan tobenull tobetrue tobeundefined toequal \

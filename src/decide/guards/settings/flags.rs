@@ -133,7 +133,7 @@ fn takes_value(name: &str, shown: &str) -> bool {
     let with = "\
         k m t g run grep filter deselect ignore exclude skip maxwarnings retries reruns timeout testnamepattern \
         config c cov covfailunder failunder d p n j o lines branches package features testpathpattern reporter \
-        project tags tag only x e w a test count f shard since coveragethreshold excludegroup group testtimeout \
+        project tags tag only x e w a test count f shard since coveragethreshold min excludegroup group testtimeout \
         retry bin example name format r require";
     listed(with, name) && !(shown == "-v" || shown == "--watch")
 }

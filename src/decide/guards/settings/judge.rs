@@ -218,6 +218,7 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         || was
             .keys()
             .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1]);
+    let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
         Trend::Off if on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched on")),
@@ -225,13 +226,15 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
         Trend::LeftOut => weaker(format!("{name} leaves something out")),
-        Trend::Condition if parent && !is_always(is) => {
+        Trend::Condition if conditioned && !is_always(is) => {
             weaker(format!("{name} makes it run only where a condition holds"));
         }
         Trend::Limit if is_findings(path) && number(is).is_some_and(|n| n > 0.0) => {
             weaker(format!("{name} allows findings"));
         }
-        Trend::TakenIn if parent && is_filter(path) => weaker(format!("{name} makes it run for less")),
+        Trend::TakenIn if parent && (is_filter(path) || is_pattern(path) && !is.contains('*')) => {
+            weaker(format!("{name} makes it run for less"));
+        }
         Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
         Trend::Options => options(&name, &[], after, out),
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
@@ -275,6 +278,23 @@ fn is_filter(path: &[String]) -> bool {
     let last = keys.last().map(String::as_str);
     keys.iter().any(|k| k == "on") && matches!(last, Some("paths" | "branches" | "types" | "tags"))
         || matches!(last, Some("testregex" | "testnamepattern" | "onlychanged"))
+}
+
+/// The job whose rules these are.
+fn rules_of(path: &[String]) -> Option<&[String]> {
+    let at = path
+        .iter()
+        .position(|k| matches!(k.as_str(), "rules" | "only" | "except"))?;
+    path.get(..at).filter(|job| !job.is_empty())
+}
+
+/// Names that tests must have: one name leaves out all others.
+fn is_pattern(path: &[String]) -> bool {
+    let last = path.last().map(|k| plain(k)).unwrap_or_default();
+    matches!(
+        last.as_str(),
+        "pythonfiles" | "pythonclasses" | "pythonfunctions" | "testmatch"
+    )
 }
 
 /// A string of options on both sides.

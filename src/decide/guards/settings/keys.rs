@@ -84,7 +84,8 @@ const LEFT_OUT: &str = "\
     excluderules excludedirs excludefiles excludes excludedgroups excludetags ignorepatterns ignorepaths \
     ignorefiles pathsignore branchesignore except nowarn testignore skipfiles allowlist excludefrom \
     excludespecpattern disabledrules disabledchecks ignoreerrors suppressions collectignore collectignoreglob \
-    excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded";
+    excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded \
+    excludetestsmatching excludetest excludeclassnamepatterns excludeengines";
 
 const TAKEN_IN: &str = "\
     pattern testfilepattern filelist \
@@ -95,7 +96,7 @@ const TAKEN_IN: &str = "\
     requiredplugins packages enabledrules rulesdir events jobs";
 
 const CONDITIONS: &str = "\
-    if when only rules condition runif skipif";
+    if when only rules condition runif skipif defaultfilter";
 
 const COMMANDS: &str = "\
     run script scripts beforescript afterscript command commands entry cmd cmds exec bash sh pwsh powershell \

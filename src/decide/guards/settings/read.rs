@@ -134,6 +134,9 @@ impl Out {
             Kind::List if depth > 0 => self.code(ast, id),
             // `minimum_coverage 90`, `config.retries = 3`
             Kind::Call => {
+                if ast.grammar == Grammar::Kotlin && ast.path(id) == "plugins" {
+                    self.plugins(ast, id);
+                }
                 let links = ast.chain(id);
                 let name = links.last().map_or("", |l| l.name).to_owned();
                 let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
@@ -143,6 +146,10 @@ impl Out {
                             self.below(name.clone(), |s| s.put(scalar(ast, arg), ast.line(arg)));
                         }
                         Kind::Pair => self.below(name.clone(), |s| s.pair(ast, arg)),
+                        // `dependsOn(tasks.lint)`
+                        Kind::Name | Kind::Member if ast.grammar == Grammar::Kotlin => {
+                            self.below(name.clone(), |s| s.below("[]", |s| s.put(ast.flat(arg), ast.line(arg))));
+                        }
                         _ => self.program(ast, arg, depth + 1),
                     }
                 }
@@ -173,6 +180,19 @@ impl Out {
                     self.program(ast, kid, depth + 1);
                 }
             }
+        }
+    }
+
+    /// `plugins { java; checkstyle }`
+    fn plugins(&mut self, ast: &Ast<'_>, id: Id) {
+        let names = ast.walk(id).filter(|n| {
+            let alone = ast.above(*n).next().is_some_and(|up| ast.kind(up) == Kind::Block);
+            ast.kind(*n) == Kind::Name && alone
+        });
+        for name in names {
+            self.below("plugins", |s| {
+                s.below("[]", |s| s.put(ast.word(name), ast.line(name)));
+            });
         }
     }
 
@@ -358,7 +378,7 @@ fn name_of(node: &MarkedYaml<'_>) -> String {
     let YamlData::Mapping(map) = &node.data else {
         return "[]".to_owned();
     };
-    for name in ["name", "id", "repo", "uses", "run", "script", "task", "key"] {
+    for name in ["id", "name", "repo", "uses", "run", "script", "task", "key"] {
         let found = map.iter().find(|(k, _)| plain(&k.data) == name);
         if let Some((_, value)) = found {
             let value = plain(&value.data);

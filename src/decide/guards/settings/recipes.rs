@@ -48,6 +48,15 @@ fn make(text: &str) -> Targets {
     let mut out = Targets::new();
     let mut current = String::new();
     let joined = text.replace("\\\n", " ");
+    // make gives each line to a shell of its own, in which the last command alone counts.
+    let stops = joined
+        .lines()
+        .any(|l| l.trim_start().starts_with(".SHELLFLAGS") && l.split_whitespace().any(is_stop_flag));
+    let default = if stops {
+        shell::Default::Stops
+    } else {
+        shell::Default::GoesOn
+    };
     for (at, raw) in joined.lines().enumerate() {
         let line = raw.trim_end();
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
@@ -59,7 +68,7 @@ fn make(text: &str) -> Targets {
             let body = line.trim_start();
             let marks: String = body.chars().take_while(|c| matches!(c, '-' | '@' | '+')).collect();
             let lenient = marks.contains('-');
-            let found = shell::commands(&body[marks.len()..], shell::Default::Stops);
+            let found = shell::commands(&body[marks.len()..], default);
             target.lines.extend(found.into_iter().map(|c| Command {
                 counts: c.counts && !lenient,
                 ..c
@@ -91,6 +100,12 @@ fn make(text: &str) -> Targets {
     }
     out.remove(".PHONY");
     out
+}
+
+/// `-e`, `-ec`, `-euo`
+fn is_stop_flag(word: &str) -> bool {
+    word.strip_prefix('-')
+        .is_some_and(|flags| flags.contains('e') && flags.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
 /// Each stage is a target.

@@ -1,0 +1,201 @@
+//! Patterns as a log is searched with them: one automaton for the words of which each pattern needs one, and behind it
+//! the expressions, each compiled when a line first holds one of its words.
+
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, Look};
+
+use super::{Level, Pattern, literals};
+
+/// Compiled size of one expression.
+const LARGEST: usize = 1 << 20;
+/// Bits of a word of a set.
+const BITS: usize = u64::BITS as usize;
+
+/// An expression that is compiled when it is first needed.
+#[derive(Debug, Clone)]
+pub(super) struct Expression {
+    text: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Expression {
+    pub(super) fn new(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            regex: OnceLock::new(),
+        }
+    }
+
+    /// One that does not compile matches nothing; checks before have said so.
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        let regex = self.regex.get_or_init(|| build(&self.text).ok());
+        regex.as_ref().is_some_and(|regex| regex.is_match(text.as_bytes()))
+    }
+}
+
+pub(super) fn build(regex: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(regex)
+        .unicode(false)
+        .multi_line(true)
+        .size_limit(LARGEST)
+        .build()
+}
+
+pub(super) fn parse_hir(regex: &str) -> Option<Hir> {
+    regex_syntax::ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .multi_line(true)
+        .build()
+        .parse(regex)
+        .ok()
+}
+
+#[derive(Debug)]
+pub(super) struct Compiled {
+    /// Words of each pattern; None where there is none to look for.
+    words: Vec<Option<Vec<String>>>,
+    windowed: Vec<bool>,
+    always: OnceLock<Search>,
+    near_start: OnceLock<Search>,
+    /// The longest window of any pattern, in seconds.
+    pub(super) longest_window: u32,
+    /// Some pattern asks where a line begins, so that framing before it matters.
+    pub(super) anchored: bool,
+}
+
+impl Compiled {
+    pub(super) fn new(list: &[Pattern]) -> Self {
+        let hirs: Vec<Option<Hir>> = list
+            .iter()
+            .map(|pattern| parse_hir(&pattern.regex.as_ref()?.text))
+            .collect();
+        let words = list.iter().zip(&hirs).map(|(pattern, hir)| match hir {
+            Some(hir) => literals::required(hir),
+            None if pattern.regex.is_none() => Some(Level::WORDS_FROM_ERROR.map(str::to_owned).to_vec()),
+            None => None,
+        });
+        Self {
+            words: words.collect(),
+            windowed: list.iter().map(|pattern| pattern.within_seconds.is_some()).collect(),
+            always: OnceLock::new(),
+            near_start: OnceLock::new(),
+            longest_window: list
+                .iter()
+                .filter_map(|pattern| pattern.within_seconds)
+                .max()
+                .unwrap_or(0),
+            anchored: hirs.iter().flatten().any(begins_a_line),
+        }
+    }
+
+    /// How candidates are found; those of patterns with a window only near a start.
+    pub(super) fn search(&self, near_start: bool) -> &Search {
+        if near_start {
+            self.near_start.get_or_init(|| self.build(|_| true))
+        } else {
+            self.always.get_or_init(|| self.build(|n| !self.windowed[n]))
+        }
+    }
+
+    fn build(&self, wanted: impl Fn(usize) -> bool) -> Search {
+        let mut texts: Vec<&str> = Vec::new();
+        let mut of = Vec::new();
+        let mut wordless = Set::new(self.words.len());
+        for (n, words) in self.words.iter().enumerate().filter(|(n, _)| wanted(*n)) {
+            match words {
+                Some(words) => {
+                    texts.extend(words.iter().map(String::as_str));
+                    of.resize(texts.len(), n);
+                }
+                None => wordless.insert(n),
+            }
+        }
+        let words = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(texts);
+        Search {
+            words: words.ok(),
+            of,
+            wordless,
+            patterns: self.words.len(),
+        }
+    }
+}
+
+/// Finds candidates in a log, and which patterns may match them.
+#[derive(Debug)]
+pub(super) struct Search {
+    words: Option<AhoCorasick>,
+    /// Pattern of each word.
+    of: Vec<usize>,
+    /// Patterns without a word: they are tried on every line.
+    wordless: Set,
+    patterns: usize,
+}
+
+impl Search {
+    /// Where the next candidate is, at or behind a place.
+    pub(super) fn next(&self, text: &str, at: usize) -> Option<usize> {
+        match &self.words {
+            Some(words) if self.wordless.is_empty() => {
+                Some(words.find(aho_corasick::Input::new(text).range(at..))?.start())
+            }
+            _ => (at < text.len()).then_some(at),
+        }
+    }
+
+    /// The patterns that may match a text.
+    pub(super) fn candidates(&self, text: &str) -> Set {
+        let mut found = self.wordless.clone();
+        match &self.words {
+            Some(words) => {
+                for word in words.find_overlapping_iter(text) {
+                    found.insert(self.of[word.pattern().as_usize()]);
+                }
+            }
+            None => (0..self.patterns).for_each(|n| found.insert(n)),
+        }
+        found
+    }
+}
+
+/// A set of small numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Set(Vec<u64>);
+
+impl Set {
+    fn new(most: usize) -> Self {
+        Self(vec![0; most.div_ceil(BITS)])
+    }
+
+    fn insert(&mut self, n: usize) {
+        self.0[n / BITS] |= 1 << (n % BITS);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|bits| *bits == 0)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(word, bits)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let next = (left != 0).then(|| left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(word * BITS + next)
+            })
+        })
+    }
+}
+
+fn begins_a_line(hir: &Hir) -> bool {
+    let looks = hir.properties().look_set();
+    [Look::Start, Look::StartLF, Look::StartCRLF]
+        .into_iter()
+        .any(|look| looks.contains(look))
+}
