@@ -11,7 +11,7 @@ use crate::{
     decide::facts::{Status, Unavailable},
     model::{
         checks::CheckState,
-        incident::{FailureType, IncidentOutcome, TriageVerdict},
+        incident::{IncidentOutcome, TriageVerdict},
         signal::SignalKind,
     },
 };
@@ -73,9 +73,6 @@ fn a_page_that_is_down_is_told_before_anybody_has_a_guess() {
 fn what_stops_tick_stops_no_alarm() {
     let mut page = Fake::bug(&[]);
     page.facts.cause.kind = SignalKind::Health;
-    if let Some(triage) = page.facts.triage.as_mut() {
-        triage.failure_type = FailureType::Health;
-    }
     page.stop = stopped();
     there(&mut page);
     page.waits_for("stopped: label tick:stop");
