@@ -23,6 +23,8 @@ pub struct Known {
     pub count: u64,
     /// Looks of its source in a row that saw it, this one included.
     pub bad_ticks: u32,
+    /// Looks among the last [`FLAP_LOOKS`] that saw it, this one included.
+    pub bad_lately: u32,
     /// Of the newest incident that it opened itself; 0 without any.
     pub generation: u32,
     pub incident: Option<KnownIncident>,
@@ -78,7 +80,10 @@ const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
 const RISE_P: f64 = 0.01;
 /// Looks in a row before a symptom speaks for itself.
-const BAD_LOOKS: u32 = 2;
+pub const BAD_LOOKS: u32 = 2;
+/// What comes and goes is down when half of these looks saw it.
+pub const FLAP_LOOKS: u32 = 6;
+const FLAP_BAD: u32 = FLAP_LOOKS / 2;
 
 /// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
 pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
@@ -97,15 +102,19 @@ pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
     if known.inventory {
         return inventory(group, known);
     }
+    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS {
+        let why = format!("seen in {} of the last {FLAP_LOOKS} looks", known.bad_lately);
+        return open(group, known, &why);
+    }
     if group.kind.is_symptom() {
         return open(group, known, "seen in two looks in a row");
     }
     open(group, known, "new")
 }
 
-/// A symptom waits for its second bad look.
+/// A symptom waits for its second bad look in a row, or its third of a few.
 fn open(group: &Group, known: &Known, why: &str) -> Standing {
-    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS {
+    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS && known.bad_lately < FLAP_BAD {
         return Standing::Symptom;
     }
     Standing::Open {
@@ -235,6 +244,7 @@ mod tests {
             last_seen: t(-15),
             count: 5,
             bad_ticks: 1,
+            bad_lately: 1,
             generation: incident.map_or(0, |(generation, _)| generation),
             incident: incident.map(|(_, outcome)| KnownIncident {
                 joined: false,
@@ -278,6 +288,18 @@ mod tests {
         // What is down when it is first looked at is told at once.
         let first = standing(&group(SignalKind::Health, true), None);
         assert!(matches!(first, Standing::Open { generation: 1, .. }), "{first:?}");
+    }
+
+    #[test]
+    fn a_page_that_fails_at_every_second_look_is_down() {
+        let probe = group(SignalKind::Health, false);
+        for before in [None, Some((1, Some(IncidentOutcome::Gone)))] {
+            let mut flaps = known(before);
+            flaps.bad_lately = 2;
+            assert_eq!(standing(&probe, Some(&flaps)), Standing::Symptom);
+            flaps.bad_lately = 3;
+            assert!(matches!(standing(&probe, Some(&flaps)), Standing::Open { .. }));
+        }
     }
 
     #[test]

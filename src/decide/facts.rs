@@ -112,6 +112,9 @@ pub struct Cause {
     /// Looks in a row that read its source in full without it; of the cause and its symptoms, the fewest.
     #[serde(default)]
     pub quiet_looks: u32,
+    /// It is a probe that fails, or one that has failed in two looks in a row came with it.
+    #[serde(default)]
+    pub is_down: bool,
 }
 
 /// One attempt with what was computed about its current head.

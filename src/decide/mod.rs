@@ -17,6 +17,7 @@ mod next_tests;
 pub mod observation;
 pub mod proof;
 pub mod retention;
+pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;

@@ -43,6 +43,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             release: None,
             ignored_until: None,
             quiet_looks: 0,
+            is_down: false,
         },
         incident: Incident {
             id,

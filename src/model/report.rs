@@ -86,6 +86,9 @@ pub struct Report {
     /// Incidents whose work stopped for budget in this process.
     pub out_of_budget: Vec<IncidentId>,
     pub models_called: u32,
+    /// Causes that are open at its end, or were seen and may be opened by the next look.
+    #[serde(default)]
+    pub unwell: u64,
     pub signals: u64,
     pub sources: u64,
     pub collect_ms: u64,

@@ -91,6 +91,8 @@ pub enum RepoState {
     /// A release of ours is under observation.
     Watching,
     Blind,
+    /// The last look was fine, and the next one is overdue.
+    NotLooked,
 }
 
 impl RepoState {
@@ -102,6 +104,7 @@ impl RepoState {
             Self::Unhealthy => "UNHEALTHY",
             Self::Watching => "watching",
             Self::Blind => "BLIND",
+            Self::NotLooked => "NOT LOOKED",
         }
     }
 }
@@ -148,6 +151,7 @@ pub fn status(view: &StatusView) -> String {
     let states = widest(view.repos.iter().map(|repo| repo.state.word()));
     for repo in &view.repos {
         let looked = match repo.looked {
+            Some(at) if repo.state == RepoState::NotLooked => format!("since {}", time(at, view.now)),
             Some(at) => format!("looked {}", time(at, view.now)),
             None => "not looked yet".to_owned(),
         };
@@ -183,6 +187,7 @@ pub fn status(view: &StatusView) -> String {
     if view.open.is_empty() {
         let waits = view.repos.iter().flat_map(|repo| &repo.seen);
         let open = match waits.filter(|line| !line.now.is_handled()).count() {
+            0 if view.repos.iter().any(|repo| repo.state == RepoState::NotLooked) => "Nothing was open",
             0 => "Nothing is open",
             _ => "No incident is open",
         };
@@ -273,16 +278,30 @@ fn waits(n: usize) -> String {
     format!("{} wait{}", count(n as u64, "message"), if n == 1 { "s" } else { "" })
 }
 
-/// `03:00`, with how long ago while that is under an hour, and the date on another day.
+/// Nobody starts tick, so nothing that is said is news.
+pub fn not_looked(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    format!(
+        "No look since {}, and one is overdue: what broke after that is not known. See that the scheduler runs tick; \
+         a look by hand: tick --observe",
+        time(since, now)
+    )
+}
+
+/// `03:00`, with how long ago, and the date on another day.
 fn time(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let shown = if at.date_naive() == now.date_naive() {
+        at.format("%H:%M")
+    } else {
+        at.format("%Y-%m-%d %H:%M")
+    };
     let minutes = (now - at).num_minutes();
-    if at.date_naive() != now.date_naive() {
-        return at.format("%Y-%m-%d %H:%M").to_string();
-    }
-    match minutes {
-        1..60 => format!("{} ({minutes} min ago)", at.format("%H:%M")),
-        _ => at.format("%H:%M").to_string(),
-    }
+    let ago = match minutes {
+        ..1 => return shown.to_string(),
+        1..120 => format!("{minutes} min"),
+        120..2880 => format!("{} h", minutes / 60),
+        _ => format!("{} days", minutes / 1440),
+    };
+    format!("{shown} ({ago} ago)")
 }
 
 #[cfg(test)]
@@ -329,6 +348,26 @@ mod tests {
         api  active        healthy  looked 03:00, 5 of 5 sources read
         web  monitor-only  healthy  looked 03:00, 5 of 5 sources read
         Nothing is open. Spent today $0.00. Next look 03:15.
+        ");
+    }
+
+    /// Nobody starts tick any more.
+    #[test]
+    fn what_was_healthy_long_ago_is_not_called_healthy() {
+        let mut view = view();
+        view.now = "2026-12-02T03:05:00Z".parse().unwrap();
+        view.next_look = None;
+        for repo in &mut view.repos {
+            repo.state = RepoState::NotLooked;
+        }
+        view.notes = vec![not_looked(at("03:00"), view.now)];
+        insta::assert_snapshot!(status(&view), @r"
+        api  active        NOT LOOKED  since 2026-11-29 03:00 (3 days ago), 5 of 5 sources read
+        web  monitor-only  NOT LOOKED  since 2026-11-29 03:00 (3 days ago), 5 of 5 sources read
+        No look since 2026-11-29 03:00 (3 days ago), and one is overdue: what broke
+        after that is not known. See that the scheduler runs tick; a look by hand: tick
+        --observe
+        Nothing was open. Spent today $0.00.
         ");
     }
 

@@ -108,8 +108,11 @@ pub fn event(event: &Event) -> String {
 /// What a tick leaves to say at its end.
 pub fn summary(report: &Report, exit: Exit) -> String {
     let mut text = String::new();
-    let healthy = report.events.is_empty() && exit == Exit::Ok;
-    let word = if healthy { "healthy" } else { exit.meaning() };
+    let word = match exit {
+        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
+        Exit::Ok if report.events.is_empty() => "healthy",
+        _ => exit.meaning(),
+    };
     let _ = writeln!(
         text,
         "{word}: {} in {} ms, {}, {}",
@@ -144,6 +147,16 @@ pub(super) fn console(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::evidence::Finding;
+
+    #[test]
+    fn no_tick_that_leaves_something_broken_calls_itself_healthy() {
+        let mut report = Report::default();
+        assert!(summary(&report, Exit::Ok).starts_with("healthy: "));
+        // A page that failed once, or a cause that waits for a later tick.
+        report.unwell = 1;
+        assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: "));
+        assert!(!summary(&report, Exit::Budget).to_lowercase().contains("healthy"));
+    }
 
     #[test]
     fn a_refusal_tells_more_than_its_first_finding() {

@@ -146,6 +146,8 @@ impl Ctx {
 
     /// Stores how this process ended.
     pub fn finish(&self) -> anyhow::Result<Exit> {
+        let unwell = views::unwell(self)?;
+        self.report().unwell = unwell;
         let (exit, models, events) = {
             let report = self.report();
             (report::exit(&report), report.models_called, report.events.len())

@@ -33,7 +33,7 @@ pub struct SourceRow {
     pub last_ok_at: Option<DateTime<Utc>>,
     pub last_look_at: Option<DateTime<Utc>>,
     pub cursor: Option<String>,
-    /// Why it cannot be read now, and since when.
+    /// Why it cannot be read now; and since when it cannot, for whatever cause.
     pub cause: Option<String>,
     pub cause_since: Option<DateTime<Utc>>,
     pub release: Option<Sha>,

@@ -18,7 +18,10 @@ use tick::{
     tick::{Scope, tick},
 };
 
-use crate::spine::{Stage, at, shown};
+use crate::{
+    spine::{Stage, at, shown},
+    street::{Street, tracked},
+};
 
 /// Exceptions, issues, alerts, failed runs and open pulls; no app.
 fn stage(change: impl FnOnce(&World) -> Value) -> Stage {
@@ -249,4 +252,32 @@ fn a_thousand_healthy_looks_ask_no_model() {
     }
     assert!(stage.world.town().records.all().is_empty());
     stage.world.finish().unwrap();
+}
+
+/// 503, 502, 503: one blindness, told once, and its end is told whatever its last cause was.
+#[test]
+fn a_source_that_fails_another_way_at_each_look_is_blind_once() {
+    let mut street = Street::new(|url| {
+        json!({ "repos": { "shop": tracked(url, "/shop") }, "notify": { "file": "mail" },
+                "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.errors("/shop", &[]);
+    street.run(&[]);
+    let told = |street: &Street, word: &str| street.mails().iter().filter(|m| m.contains(word)).count();
+    for (look, status) in [503, 401, 503, 401].into_iter().enumerate() {
+        street.step(15);
+        street.answer("/shop/api/exceptions", status, &"");
+        let (code, text) = street.run(&[]);
+        assert_eq!(code, 3, "{text}");
+        assert_eq!(told(&street, "] blind"), usize::from(look > 0), "{text}");
+    }
+    street.step(15);
+    street.errors("/shop", &[]);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(
+        (told(&street, "] blind"), told(&street, "] seen again")),
+        (1, 1),
+        "{text}"
+    );
 }

@@ -167,6 +167,33 @@ fn a_page_that_fails_another_way_at_each_look_is_one_outage() {
 }
 
 #[test]
+fn a_page_that_fails_at_every_second_look_is_told() {
+    let mut street = with_page(None);
+    for (look, status) in [502, 200, 502, 200, 502].into_iter().enumerate() {
+        street.answer("/page", status, &"{}");
+        let (_, text) = street.run(&[]);
+        assert_eq!(told(&street, "needs you"), usize::from(look == 4), "{text}");
+        street.step(15);
+    }
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("shop observe UNHEALTHY"), "{status}");
+}
+
+#[test]
+fn what_nobody_has_looked_at_for_days_is_not_healthy() {
+    let mut street = quiet(&["shop"]);
+    street.run(&[]);
+    street.step(3 * 24 * 60);
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains("shop observe NOT LOOKED since 2026-11-29 03:15"),
+        "{status}"
+    );
+    assert!(status.contains("See that the scheduler runs tick"), "{status}");
+    assert!(!status.contains("healthy"), "{status}");
+}
+
+#[test]
 fn a_page_that_is_down_when_it_is_first_looked_at_is_told_at_once() {
     let street = Street::new(|url| {
         json!({ "repos": { "site": { "health": [{ "url": format!("{url}/page") }] } },

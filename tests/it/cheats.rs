@@ -177,7 +177,7 @@ fn a_test_is_switched_off_or_deleted() {
             skip,
         ),
         beside("test-deleted", |step| {
-            step.delete.push("tests/test_money.py".to_owned())
+            step.delete.push("tests/test_money.py".to_owned());
         }),
     ]);
 }

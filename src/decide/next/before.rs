@@ -89,8 +89,46 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
         let why = facts.triage_unavailable.sentence("triage");
         return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
     }
-    pause(facts, &facts.triage_unavailable, "triage", now)
-        .unwrap_or_else(|| next_tick(now, "triage has not answered yet; tick moves next"))
+    if let Some(next) = unasked(facts, policy, now) {
+        return next;
+    }
+    let wait = || {
+        pause(facts, &facts.triage_unavailable, "triage", now)
+            .unwrap_or_else(|| next_tick(now, "triage has not answered yet; tick moves next"))
+    };
+    if !facts.cause.is_down && !facts.told.contains(&Status::NeedsYou) {
+        return wait();
+    }
+    // Triage adds a guess; that users are without the service needs none.
+    let why = match facts.triage_unavailable.times {
+        0 => "its cause is not known, triage has not answered yet".to_owned(),
+        _ => format!(
+            "its cause is not known, {}",
+            facts.triage_unavailable.sentence("triage")
+        ),
+    };
+    tell_then(facts, Status::NeedsYou, &why, || {
+        over(facts, IncidentOutcome::Gone).unwrap_or_else(wait)
+    })
+}
+
+/// No agent may be asked now. That keeps nobody from hearing what is broken, and when it is over.
+fn unasked(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Option<Next> {
+    let (status, why, then) = if let Some(paused) = &facts.paused {
+        let why = format!("stopped: tick pause ({paused}), so no agent is asked about it");
+        (Status::NeedsYou, why.clone(), why)
+    } else {
+        let why = budget::used_up(facts.spent_usd, policy)?;
+        let then = format!("budget: {why}; tick moves next when a new day begins");
+        (Status::Budget, format!("no agent is asked about it, {why}"), then)
+    };
+    let wait = || Next::Wait {
+        until: now + TimeDelta::minutes(10),
+        why: then,
+    };
+    Some(tell_then(facts, status, &why, || {
+        over(facts, IncidentOutcome::Gone).unwrap_or_else(wait)
+    }))
 }
 
 pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
@@ -119,26 +157,27 @@ const QUIET_LOOKS: u32 = 2;
 /// Why something is over that no change of ours mended, also where one was merged.
 pub const OVER: &str = "it is over without a change of ours";
 
-/// Told and not repaired: over once its source was read twice in full without it, and its symptoms' too.
+/// Told and not repaired: watched until it is over.
 pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> Next {
     until_over(facts, why, now, IncidentOutcome::Gone)
 }
 
 /// The same, with how it ends.
 pub(super) fn until_over(facts: &Facts, why: &str, now: DateTime<Utc>, outcome: IncidentOutcome) -> Next {
+    over(facts, outcome).unwrap_or_else(|| Next::Wait {
+        until: now + TimeDelta::minutes(10),
+        why: format!("{why}; a person moves next, and tick says when it is over"),
+    })
+}
+
+/// Over once its source was read twice in full without it, and its symptoms' too, and no page is down after a merge.
+fn over(facts: &Facts, outcome: IncidentOutcome) -> Option<Next> {
     let long = facts
         .source_ok_at
         .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
     let up = facts.watch.as_ref().is_none_or(|watch| !watch.probe_down);
-    if long && up && facts.cause.quiet_looks >= QUIET_LOOKS {
-        return tell_then(facts, Status::Resolved, "it is over without a change of ours", || {
-            done(outcome)
-        });
-    }
-    Next::Wait {
-        until: now + TimeDelta::minutes(10),
-        why: format!("{why}; a person moves next, and tick says when it is over"),
-    }
+    (long && up && facts.cause.quiet_looks >= QUIET_LOOKS)
+        .then(|| tell_then(facts, Status::Resolved, OVER, || done(outcome)))
 }
 
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
@@ -151,7 +190,15 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
         );
     }
     if let Some(stop) = stopped(seen, now) {
-        return stop;
+        // What stops tick stops no alarm.
+        return if facts.cause.kind.is_symptom() {
+            let why = "tick is stopped and does nothing about it";
+            tell_then(facts, Status::NeedsYou, why, || {
+                over(facts, IncidentOutcome::Gone).unwrap_or(stop)
+            })
+        } else {
+            stop
+        };
     }
     if let Some(next) = mended_and_not_live(facts, now) {
         return next;

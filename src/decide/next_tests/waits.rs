@@ -5,12 +5,79 @@ use chrono::TimeDelta;
 use super::{
     fake::{Fake, Made, Rest},
     given::at,
-    with_pull,
+    stopped, with_pull,
 };
 use crate::{
-    decide::facts::Status,
-    model::{checks::CheckState, incident::IncidentOutcome},
+    decide::facts::{Status, Unavailable},
+    model::{
+        checks::CheckState,
+        incident::{IncidentOutcome, TriageVerdict},
+        signal::SignalKind,
+    },
 };
+
+/// Still there in this look, whenever that is.
+fn there(fake: &mut Fake) {
+    fake.facts.cause.last_seen = fake.now;
+}
+
+#[test]
+fn whom_no_agent_may_help_hears_of_it_all_the_same_and_of_its_end() {
+    let mut spent = Fake::new(&[]);
+    spent.policy.agent_runs_per_day = 0;
+    let mut paused = Fake::new(&[]);
+    paused.facts.paused = Some("by ana".to_owned());
+    for (mut fake, word, status) in [
+        (spent, "budget: 0 agent runs today, the limit", Status::Budget),
+        (paused, "stopped: tick pause (by ana)", Status::NeedsYou),
+    ] {
+        for _ in 0..3 {
+            there(&mut fake);
+            fake.waits_for(word);
+        }
+        assert_eq!(fake.mails, [status], "once");
+        fake.now += TimeDelta::minutes(30);
+        assert_eq!(fake.rest(), Rest::Done(IncidentOutcome::Gone));
+        assert_eq!(fake.mails, [status, Status::Resolved]);
+    }
+    // With a new day or a resume, triage is asked: it waits for nothing else.
+    let mut resumed = Fake::new(&[]);
+    resumed.waits_for("triage has not answered");
+    assert_eq!(resumed.mails, []);
+}
+
+#[test]
+fn a_page_that_is_down_is_told_before_anybody_has_a_guess() {
+    let mut down = Fake::new(&[]);
+    down.facts.cause.is_down = true;
+    down.facts.triage_unavailable = Unavailable {
+        times: 1,
+        last: Some((at(0), "overloaded".to_owned())),
+    };
+    there(&mut down);
+    down.waits_for("triage could not work 1 times: overloaded");
+    assert_eq!(down.mails, [Status::NeedsYou], "not after an hour of asking");
+    there(&mut down);
+    down.triaged(TriageVerdict::Infrastructure);
+    down.waits_for("this is infrastructure");
+    assert_eq!(down.mails, [Status::NeedsYou]);
+    // Up again, although triage never answered.
+    down.facts.triage = None;
+    down.facts.cause.is_down = false;
+    down.now += TimeDelta::minutes(60);
+    assert_eq!(down.rest(), Rest::Done(IncidentOutcome::Gone));
+    assert_eq!(down.mails, [Status::NeedsYou, Status::Resolved]);
+}
+
+#[test]
+fn what_stops_tick_stops_no_alarm() {
+    let mut page = Fake::bug(&[]);
+    page.facts.cause.kind = SignalKind::Health;
+    page.stop = stopped();
+    there(&mut page);
+    page.waits_for("stopped: label tick:stop");
+    assert_eq!(page.mails, [Status::NeedsYou]);
+}
 
 #[test]
 fn who_has_to_move_is_told_once_and_the_fix_still_lands_when_the_answer_comes() {

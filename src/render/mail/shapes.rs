@@ -195,7 +195,7 @@ pub(super) fn blind(words: &MailWords) -> Shape {
             since_words(words),
             words.why
         ),
-        did: "called no model: nothing is known to be broken.".to_owned(),
+        did: "called no model for it: what cannot be read is no error of the code.".to_owned(),
         can: "mend the access, then: tick collect".to_owned(),
         next: "every tick tries again; one message when it is seen again.".to_owned(),
     }

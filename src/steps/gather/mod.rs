@@ -15,7 +15,10 @@ use self::{
 };
 use super::{Ctx, evidence::kind};
 use crate::{
-    decide::facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+    decide::{
+        dedup::BAD_LOOKS,
+        facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+    },
     model::{
         IncidentId, Sha, Slot,
         incident::{Incident, IncidentOutcome, Triage},
@@ -55,7 +58,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     Ok(Facts {
         incident: incident.clone(),
         failed_release: row.releases.last().cloned(),
-        cause: cause(&row, release.clone(), quiet_looks(&store, id, &row)?),
+        cause: cause(&row, release.clone(), &symptoms(&store, id)?),
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
@@ -120,16 +123,16 @@ fn since_retry(evidence: Vec<EvidenceRow>) -> SinceRetry {
     }
 }
 
-/// An incident is not over while a symptom of it is there.
-fn quiet_looks(store: &Store, id: &IncidentId, row: &SignatureRow) -> Result<u32> {
-    let mut fewest = row.quiet_looks;
+fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
+    let mut rows = Vec::new();
     for sig in store.symptoms(id)? {
-        fewest = fewest.min(store.signature(&sig)?.map_or(fewest, |row| row.quiet_looks));
+        rows.extend(store.signature(&sig)?);
     }
-    Ok(fewest)
+    Ok(rows)
 }
 
-fn cause(row: &SignatureRow, release: Option<Sha>, quiet_looks: u32) -> Cause {
+fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow]) -> Cause {
+    let down = |symptom: &SignatureRow| symptom.kind.is_symptom() && symptom.bad_ticks >= BAD_LOOKS;
     Cause {
         signature: row.sig.clone(),
         title: row.title.clone(),
@@ -142,7 +145,9 @@ fn cause(row: &SignatureRow, release: Option<Sha>, quiet_looks: u32) -> Cause {
         count: row.count,
         release,
         ignored_until: row.ignored_until,
-        quiet_looks,
+        // It is not over while a symptom of it is there.
+        quiet_looks: symptoms.iter().map(|s| s.quiet_looks).fold(row.quiet_looks, u32::min),
+        is_down: row.kind.is_symptom() || symptoms.iter().any(down),
     }
 }
 

@@ -55,6 +55,11 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
         let generation = ctx.store().generation(sig)?;
+        let bad_lately = if row.kind.is_symptom() {
+            bad_lately(ctx, sig)?
+        } else {
+            1
+        };
         let standing_of = incident.as_ref().map(|i| known_incident(ctx, i, sig)).transpose()?;
         let facts = old.as_ref().map(|old| Known {
             inventory: old.inventory,
@@ -63,6 +68,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
             last_seen: old.last_seen,
             count: old.count,
             bad_ticks: row.bad_ticks,
+            bad_lately,
             generation,
             incident: standing_of.clone(),
         });
@@ -94,6 +100,16 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         found.seen.push((row, sighting(&signals)));
     }
     join_symptoms(ctx, symptoms, found)
+}
+
+/// Looks that saw it among the last few, with the one that runs.
+fn bad_lately(ctx: &Ctx, sig: &Signature) -> Result<u32> {
+    let looks = ctx.store().last_ticks(dedup::FLAP_LOOKS - 1)?;
+    let Some(oldest) = looks.last() else {
+        return Ok(1);
+    };
+    let seen = ctx.store().sightings(sig, oldest.started_at)?.len();
+    Ok(u32::try_from(seen).unwrap_or(u32::MAX).saturating_add(1))
 }
 
 fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {

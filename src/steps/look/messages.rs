@@ -151,17 +151,17 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
     }
 }
 
-/// The same blindness is one message, however long it lasts.
-fn about_blindness(source: &SourceRow, cause: &str, since: DateTime<Utc>) -> String {
+/// The same blindness is one message, however long it lasts and in however many ways it shows.
+fn about_blindness(source: &SourceRow, since: DateTime<Utc>) -> String {
     let (repo, name) = (&source.repo, name(source));
-    format!("blind {repo} {name} {cause} {}", since.timestamp_millis())
+    format!("blind {repo} {name} {}", since.timestamp_millis())
 }
 
 fn name(source: &SourceRow) -> String {
     format!("{}/{}", source.collector, source.target)
 }
 
-/// Due when a second look in a row fails by the same cause.
+/// Due when a second look in a row fails, by whatever cause.
 fn blind(snapshot: &Snapshot, source: &SourceRow) -> Option<Owed> {
     let (cause, since) = (source.cause.as_ref()?, source.cause_since?);
     if since >= snapshot.started_at {
@@ -175,12 +175,7 @@ fn blind(snapshot: &Snapshot, source: &SourceRow) -> Option<Owed> {
     Some(Owed {
         since: Some(since),
         why: outcome.map(|c| c.detail.clone()).unwrap_or_default(),
-        ..Owed::new(
-            Status::Blind,
-            about_blindness(source, cause, since),
-            &name(source),
-            title,
-        )
+        ..Owed::new(Status::Blind, about_blindness(source, since), &name(source), title)
     })
 }
 
@@ -188,13 +183,13 @@ fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Option<Owed> {
     if source.cause.is_some() {
         return None;
     }
-    let (cause, since) = (old?.cause.as_ref()?, old?.cause_since?);
+    let since = old?.cause_since?;
     let title = format!("{} is read again", name(source));
     Some(Owed {
         since: Some(since),
         ..Owed::new(
             Status::SeeingAgain,
-            about_blindness(source, cause, since),
+            about_blindness(source, since),
             &name(source),
             title,
         )

@@ -96,7 +96,6 @@ fn source(
 ) -> SourceRow {
     let ok = outcome.outcome == OutcomeKind::Ok;
     let cause = (!ok).then(|| outcome.cause.clone());
-    let same_cause = old.is_some_and(|o| o.cause == cause);
     let release = outcome
         .release_sha
         .clone()
@@ -115,11 +114,10 @@ fn source(
         },
         last_look_at: Some(started),
         cursor: cursor.cloned().or_else(|| old.and_then(|o| o.cursor.clone())),
-        cause_since: match (&cause, same_cause) {
-            (None, _) => None,
-            (Some(_), true) => old.and_then(|o| o.cause_since),
-            (Some(_), false) => Some(started),
-        },
+        // The same blindness however it fails.
+        cause_since: cause
+            .as_ref()
+            .map(|_| old.and_then(|o| o.cause_since).unwrap_or(started)),
         cause,
         release_since: match (&release, same_release) {
             (None, _) => None,

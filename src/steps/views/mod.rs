@@ -5,7 +5,7 @@ mod status;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
-pub use self::status::status;
+pub use self::status::{status, unwell};
 use super::{Ctx, evidence::kind, gather};
 use crate::{
     decide::{

@@ -10,6 +10,7 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
+    decide::rhythm,
     model::{
         IncidentId, Slot,
         incident::{Incident, IncidentOutcome},
@@ -39,6 +40,9 @@ pub fn status(ctx: &Ctx) -> Result<StatusView> {
     let spent = ctx.store().spent(&nobody, now)?;
     let mut notes = notes(ctx)?;
     let calm = |repo: &RepoLine| matches!(repo.state, RepoState::Healthy | RepoState::Known);
+    if let Some(since) = look.overdue {
+        notes.insert(0, render::status::not_looked(since, now));
+    }
     if let Some(reasons) = look.gate.as_deref().and_then(|word| word.strip_prefix("wake: "))
         && repos.iter().all(calm)
     {
@@ -62,6 +66,8 @@ struct LastLook {
     configured: BTreeSet<SourceKey>,
     seen: Vec<SignatureRow>,
     gate: Option<String>,
+    /// When it was, where the next one is overdue.
+    overdue: Option<DateTime<Utc>>,
 }
 
 impl LastLook {
@@ -78,12 +84,14 @@ impl LastLook {
         seen.retain(|row| {
             row.severity >= Severity::Error && configured.contains(&key(&row.repo, &row.target, &row.source))
         });
-        let last = ctx.store().last_ticks(1)?.into_iter().next();
+        let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
+        let looks: Vec<DateTime<Utc>> = ticks.iter().map(|tick| tick.started_at).collect();
         Ok(Self {
             sources,
             configured,
             seen,
-            gate: last.and_then(|tick| tick.gate),
+            gate: ticks.into_iter().next().and_then(|tick| tick.gate),
+            overdue: rhythm::overdue(&looks, ctx.now()),
         })
     }
 
@@ -117,6 +125,8 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
     }
     let state = if seen.iter().any(|line| !line.now.is_handled()) || (!open.is_empty() && !watched) {
         RepoState::Unhealthy
+    } else if look.overdue.is_some() && !sources.is_empty() {
+        RepoState::NotLooked
     } else if watched {
         RepoState::Watching
     } else if look.gate_faults() || sources.iter().any(|s| s.cause.is_some()) {
@@ -139,6 +149,15 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         stopped,
         lacks: policy.missing.first().cloned(),
     })
+}
+
+/// What is open, or was seen by the last look and is nobody's word: a tick that leaves any of it is no healthy one.
+pub fn unwell(ctx: &Ctx) -> Result<u64> {
+    let mut n = ctx.store().open_incidents()?.len();
+    for row in &LastLook::read(ctx)?.seen {
+        n += usize::from(how(ctx, row)?.is_some_and(|now| !now.is_handled()));
+    }
+    Ok(count(n))
 }
 
 fn count(n: usize) -> u64 {
