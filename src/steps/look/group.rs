@@ -15,8 +15,8 @@ use crate::{
         incident::Incident,
         signal::{Severity, Signal, Snapshot},
     },
-    steps::Ctx,
-    store::{NewIncident, Sighting, SignatureRow, SourceRow},
+    steps::{Ctx, effect::EffectKind},
+    store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text,
 };
 
@@ -113,11 +113,17 @@ fn bad_lately(ctx: &Ctx, sig: &Signature) -> Result<u32> {
 }
 
 fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {
-    let mut with_person = false;
-    for status in [Status::NeedsYou, Status::TakenBack] {
-        let told = ctx.store().effect(&keys::mail(&incident.id, status))?;
-        with_person |= told.is_some_and(|row| row.is_posted());
-    }
+    let effects = ctx.store().effects(&incident.id)?;
+    let posted = |status| {
+        effects
+            .get(&keys::mail(&incident.id, status))
+            .is_some_and(EffectRow::is_posted)
+    };
+    // What a person let through is tick's again, until it is taken back.
+    let merged = effects
+        .values()
+        .any(|row| row.kind == EffectKind::Merge.prefix() && row.is_done());
+    let with_person = posted(Status::TakenBack) || (posted(Status::NeedsYou) && !merged);
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
         outcome: incident.outcome,
