@@ -20,6 +20,8 @@ pub struct Known {
     pub ignored: bool,
     pub first_seen: DateTime<Utc>,
     pub last_seen: DateTime<Utc>,
+    /// How much of the time in between nobody told of.
+    pub unwatched: TimeDelta,
     pub count: u64,
     /// Looks of its source in a row that saw it, this one included.
     pub bad_ticks: u32,
@@ -203,7 +205,7 @@ fn inventory(group: &Group, known: &Known) -> Standing {
 
 /// How many events were to be expected, where there are significantly more.
 fn rise(group: &Group, known: &Known) -> Option<f64> {
-    let history = (known.last_seen - known.first_seen).max(TimeDelta::minutes(15));
+    let history = (known.last_seen - known.first_seen - known.unwatched).max(TimeDelta::minutes(15));
     let before = rate_per_hour(known.count, history);
     let window = (group.last_seen - known.last_seen).max(TimeDelta::minutes(15));
     let now = rate_per_hour(group.count, window);
@@ -242,6 +244,7 @@ mod tests {
             ignored: false,
             first_seen: t(-60),
             last_seen: t(-15),
+            unwatched: TimeDelta::zero(),
             count: 5,
             bad_ticks: 1,
             bad_lately: 1,
@@ -340,6 +343,20 @@ mod tests {
         }
         open.incident.as_mut().unwrap().with_person = false;
         assert_eq!(standing(&storm, Some(&open)), Standing::Handled, "tick is at it");
+    }
+
+    /// Ten events a look for an hour, a day without looks, ten events in the look after it, ten in this one.
+    #[test]
+    fn a_day_on_which_nobody_looked_makes_nothing_worse() {
+        let mut entry = known(Some((1, Some(IncidentOutcome::Declined))));
+        entry.first_seen = t(-15 - 1440 - 60);
+        entry.count = 50;
+        let mut same = group(SignalKind::Exception, false);
+        same.count = 10;
+        let worse = |entry: &Known| matches!(standing(&same, Some(entry)), Standing::Worse { .. });
+        assert!(worse(&entry));
+        entry.unwatched = TimeDelta::minutes(1439);
+        assert!(!worse(&entry));
     }
 
     #[test]

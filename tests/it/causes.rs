@@ -278,3 +278,14 @@ fn what_a_person_has_is_told_once_more_when_it_gets_far_worse() {
     assert!(worse.contains("it got worse: 5000 ev"), "{worse}");
     assert!(worse.contains("tick show"), "{worse}");
 }
+
+#[test]
+fn a_day_on_which_tick_did_not_run_makes_nothing_worse() {
+    let mut street = quiet(&["shop"]);
+    for minutes in [15, 15, 15, 1440, 15, 15] {
+        street.errors("/shop", &[("bad order", 10, 1)]);
+        street.run(&[]);
+        street.step(minutes);
+    }
+    assert_eq!(told(&street, "needs you"), 1, "{:?}", street.mails());
+}

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
     decide::{
         dedup::{self, Group, Known, KnownIncident, Standing},
         facts::{Status, keys},
+        rhythm,
     },
     model::{
         IncidentId, Signature, Slot,
@@ -24,6 +26,9 @@ use crate::{
 const SAMPLES: usize = 3;
 /// Causes that may become incidents in one tick; the rest stays in the ledger and is seen again.
 pub(in crate::steps) const OPENED: usize = 20;
+
+/// Looks among which gaps are looked for: two days of the usual rhythm. An older gap weighs little.
+const GAP_LOOKS: u32 = 200;
 
 /// What the grouping of a snapshot found.
 #[derive(Debug, Default)]
@@ -43,6 +48,9 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         by_cause.entry(cause).or_default().push(signal);
     }
     let mut symptoms = Vec::new();
+    let looks = ctx.store().last_ticks(GAP_LOOKS)?;
+    let looks: Vec<_> = looks.iter().map(|tick| tick.started_at).collect();
+    let gaps = rhythm::gaps(&looks);
     for ((repo, text_sig), signals) in by_cause {
         let first_sight = signals.iter().all(|s| is_first_sight(known, s));
         let old = ctx.store().cause(text_sig, repo)?;
@@ -54,24 +62,8 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let row = row_of(key.clone(), &signals, old.as_ref());
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
-        let generation = ctx.store().generation(sig)?;
-        let bad_lately = if row.kind.is_symptom() {
-            bad_lately(ctx, sig)?
-        } else {
-            1
-        };
-        let standing_of = incident.as_ref().map(|i| known_incident(ctx, i, sig)).transpose()?;
-        let facts = old.as_ref().map(|old| Known {
-            inventory: old.inventory,
-            ignored: old.ignored_until.is_some_and(|until| until > ctx.now()),
-            first_seen: old.first_seen,
-            last_seen: old.last_seen,
-            count: old.count,
-            bad_ticks: row.bad_ticks,
-            bad_lately,
-            generation,
-            incident: standing_of.clone(),
-        });
+        let before = |old| before(ctx, old, &row, incident.as_ref(), &gaps);
+        let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
         match dedup::standing(&group, facts.as_ref()) {
             Standing::Open { generation, why } if woken && found.opened.len() < OPENED => {
@@ -102,6 +94,20 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
     join_symptoms(ctx, symptoms, found)
 }
 
+/// How much of the time in which a cause was seen nobody told of.
+fn unwatched(ctx: &Ctx, old: &SignatureRow, gaps: &[(DateTime<Utc>, DateTime<Utc>)]) -> Result<TimeDelta> {
+    let within = gaps.iter().map(|(from, to)| (*from, old.last_seen.min(*to)));
+    let within: Vec<_> = within
+        .filter(|(from, to)| *from >= old.first_seen && from < to)
+        .collect();
+    let Some(oldest) = within.iter().map(|(from, _)| *from).min() else {
+        return Ok(TimeDelta::zero());
+    };
+    let told = ctx.store().sightings(&old.sig, oldest)?;
+    let told: Vec<_> = told.iter().map(|sighting| sighting.from).collect();
+    Ok(rhythm::unwatched(&within, &told))
+}
+
 /// Looks that saw it among the last few, with the one that runs.
 fn bad_lately(ctx: &Ctx, sig: &Signature) -> Result<u32> {
     let looks = ctx.store().last_ticks(dedup::FLAP_LOOKS - 1)?;
@@ -110,6 +116,33 @@ fn bad_lately(ctx: &Ctx, sig: &Signature) -> Result<u32> {
     };
     let seen = ctx.store().sightings(sig, oldest.started_at)?.len();
     Ok(u32::try_from(seen).unwrap_or(u32::MAX).saturating_add(1))
+}
+
+/// What the ledger knew before this look; `row` is what it knows after it.
+fn before(
+    ctx: &Ctx,
+    old: &SignatureRow,
+    row: &SignatureRow,
+    incident: Option<&Incident>,
+    gaps: &[(DateTime<Utc>, DateTime<Utc>)],
+) -> Result<Known> {
+    let generation = ctx.store().generation(&row.sig)?;
+    Ok(Known {
+        inventory: old.inventory,
+        ignored: old.ignored_until.is_some_and(|until| until > ctx.now()),
+        first_seen: old.first_seen,
+        last_seen: old.last_seen,
+        unwatched: unwatched(ctx, old, gaps)?,
+        count: old.count,
+        bad_ticks: row.bad_ticks,
+        bad_lately: if row.kind.is_symptom() {
+            bad_lately(ctx, &row.sig)?
+        } else {
+            row.bad_ticks
+        },
+        generation,
+        incident: incident.map(|i| known_incident(ctx, i, &row.sig)).transpose()?,
+    })
 }
 
 fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {
@@ -147,7 +180,7 @@ fn join_symptoms(ctx: &Ctx, symptoms: Vec<(Signature, Slot, Option<NewIncident>)
     if symptoms.is_empty() {
         return Ok(());
     }
-    let recent = ctx.now() - chrono::TimeDelta::minutes(20);
+    let recent = ctx.now() - TimeDelta::minutes(20);
     let open = ctx.store().open_incidents()?;
     for (sig, slot, new) in symptoms {
         let cause = found
