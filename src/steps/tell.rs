@@ -15,7 +15,7 @@ use crate::{
         facts::{Facts, Seen, Status, keys},
         next::OVER,
     },
-    model::{IncidentId, incident::Incident},
+    model::{IncidentId, PullNumber, incident::Incident},
     render::mail::{Guess, MailWords, PullLine, broken, mail as render_mail},
     store::{Claim, SignatureRow},
     text::{Untrusted, named},
@@ -101,6 +101,12 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         number: p.number,
         url: p.url.clone(),
     });
+    if let (Status::TakenBack, Some(ours), Some(number)) =
+        (status, &mut words.pull, facts.revert.as_ref().and_then(|r| r.pull))
+    {
+        ours.url = sibling(&ours.url, number);
+        ours.number = number;
+    }
     words.release.clone_from(&cause.release);
     let merge = facts.merge.as_ref().filter(|_| why != OVER);
     if let Some(merge) = merge {
@@ -123,6 +129,12 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         })
         .collect();
     Ok(words)
+}
+
+/// The page of another pull request of the same repository.
+fn sibling(url: &str, number: PullNumber) -> String {
+    url.rsplit_once('/')
+        .map_or_else(String::new, |(pulls, _)| format!("{pulls}/{}", number.0))
 }
 
 /// Since when and how often, without what was before the cause was over last time.

@@ -98,11 +98,8 @@ fn a_revert_that_does_not_restore_is_a_persons() {
         assert_eq!(fake.mails, [Status::NeedsYou]);
         assert!(!fake.trace.contains(&"MergeRevert".to_owned()));
         fake.probe_down = 0;
-        assert_eq!(
-            fake.rest(),
-            Rest::Done(IncidentOutcome::Gone),
-            "over once the page is up"
-        );
+        let over = [IncidentOutcome::Gone, IncidentOutcome::Resolved];
+        assert!(over.contains(&fake.until_done()), "over once the page is up");
         fake.trace.contains(&"PushRevert".to_owned())
     };
     assert!(!end(|fake| fake.conflicts = true));

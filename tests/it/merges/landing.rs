@@ -223,8 +223,10 @@ fn taken_back(prepared: &Prepared) {
     let repo = prepared.world().repo();
     let fixed = repo.git(&["show", "main:shop/discount.py"], b"").unwrap();
     assert!(!fixed.contains("if not percents"), "the change is gone");
-    let subjects = prepared.subjects();
-    assert_eq!(subjects.len(), 1, "{subjects:?}");
+    let mails = prepared.world().mail().take().unwrap();
+    assert_eq!(mails.len(), 1, "{mails:?}");
+    let named = format!("through PR #{}", revert.number);
+    assert!(mails[0].body.contains(&named), "{named}: {}", mails[0].body);
     let notes = prepared.stage.home.join("state/incidents");
     assert_eq!(notes.read_dir().unwrap().count(), 1, "one note");
     let autonomy = prepared.ask("SELECT value FROM flag WHERE name = ?1", "autonomy:shop");
