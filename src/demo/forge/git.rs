@@ -70,7 +70,14 @@ impl BareRepo {
             None => drop(repo.git(&["init", "--quiet", "--bare", "--initial-branch", branch, target], b"")?),
         }
         repo.git(&["config", "http.receivepack", "true"], b"")?;
-        repo.git(&["config", "gc.auto", "0"], b"")?;
+        // Nothing of git goes on in the background after a push is answered.
+        for (key, value) in [
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+            ("receive.autogc", "false"),
+        ] {
+            repo.git(&["config", key, value], b"")?;
+        }
         Ok(repo)
     }
 
