@@ -37,10 +37,13 @@ fn what_is_broken(words: &MailWords) -> String {
 
 pub(super) fn needs_you(words: &MailWords) -> Shape {
     let pull = words.pull.is_some();
+    let merged = words.merge.is_some();
     Shape {
         tag: "needs you",
         lead: format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
-        did: if pull {
+        did: if merged {
+            format!("merged {}.", words.landed_words())
+        } else if pull {
             format!(
                 "opened {} with what it has; it will not merge it by itself.",
                 words.pull_words()
@@ -49,6 +52,7 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
             "nothing to the code.".to_owned()
         },
         can: match (pull, words.short()) {
+            _ if merged => "mend it yourself, or revert the merge.".to_owned(),
             (true, Some(short)) => format!(
                 "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
                 words.pull_words()

@@ -176,3 +176,16 @@ fn text_from_outside_cannot_leave_its_fence_or_fill_the_screen() {
     assert!(body.contains("more lines"), "{body}");
     assert!(body.lines().count() < 45);
 }
+
+/// What is merged can be neither closed nor approved.
+#[test]
+fn a_persons_move_after_our_merge_is_about_the_merge() {
+    let mut words = words(Status::NeedsYou);
+    words.merge = Some(Sha::parse(&"2e8b4f0".repeat(6)[..40]).unwrap());
+    let body = mail(&words).1;
+    assert!(body.contains("revert the merge"), "{body}");
+    assert!(
+        !body.contains("tick approve") && !body.contains("merge or close"),
+        "{body}"
+    );
+}

@@ -216,10 +216,14 @@ fn yours(ctx: &Ctx, incident: &Incident, mover: Mover, why: &str) -> Result<Stri
         "tick resume".to_owned()
     } else if ctx.config.repo(&incident.repo).is_none() {
         format!("put it back, or tick ignore {short}")
-    } else if let Some(pull) = gather::facts(ctx, incident)?.pull {
-        format!("merge or close PR {}, or tick approve {short}", pull.number)
     } else {
-        format!("mend it, or tick retry {short}")
+        let facts = gather::facts(ctx, incident)?;
+        match (facts.pull, facts.merge, facts.revert.and_then(|r| r.merged)) {
+            (_, Some(_), Some(_)) => "mend it yourself: our change is taken back".to_owned(),
+            (_, Some(_), None) => "mend it yourself, or revert the merge".to_owned(),
+            (Some(pull), None, _) => format!("merge or close PR {}, or tick approve {short}", pull.number),
+            (None, None, _) => format!("mend it, or tick retry {short}"),
+        }
     })
 }
 

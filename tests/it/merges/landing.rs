@@ -149,6 +149,8 @@ fn a_merge_that_makes_things_worse_is_taken_back_once() {
     }
     assert_eq!(prepared.pulls_of_ours(), 2, "the fix and its revert");
     assert!(prepared.subjects().is_empty());
+    let status = prepared.run(&["status"]);
+    assert!(!status.text.contains("tick approve"), "{}", status.text);
     // The old error ends, and that is told.
     for _ in 0..3 {
         prepared.stage.step(15);
