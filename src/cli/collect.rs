@@ -51,6 +51,7 @@ pub fn run(args: &CollectArgs, config: &Config, clock: Clock, out: &mut dyn Writ
         signals: collected.signals,
         collectors: collected.collectors,
         open_pulls: collected.open_pulls,
+        changes: collected.changes,
     };
     serde_json::to_writer_pretty(&mut *out, &snapshot)?;
     writeln!(out)?;

@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo, Target},
     model::{
         Slot,
-        signal::{CollectorOutcome, OpenPull, OutcomeKind, Signal},
+        signal::{Change, CollectorOutcome, OpenPull, OutcomeKind, Signal},
     },
     text::{Redactor, clean, jq},
 };
@@ -137,6 +137,7 @@ pub struct Collected {
     pub signals: Vec<Signal>,
     pub collectors: Vec<CollectorOutcome>,
     pub open_pulls: Vec<OpenPull>,
+    pub changes: Vec<Change>,
     /// New cursors of the sources that keep one.
     pub cursors: BTreeMap<SourceKey, String>,
 }
@@ -284,10 +285,12 @@ impl<'a> Place<'a> {
                 detail: String::new(),
                 release_sha: None,
                 requests: None,
+                deploying_since: None,
                 blind_seconds: None,
             },
             signals: Vec::new(),
             open_pulls: Vec::new(),
+            changes: Vec::new(),
             cursor: None,
             reached: Vec::new(),
         }
@@ -306,6 +309,8 @@ pub(super) struct Piece {
     pub(super) outcome: CollectorOutcome,
     pub(super) signals: Vec<Signal>,
     pub(super) open_pulls: Vec<OpenPull>,
+    /// What changed since about the last look; what was told before may be told again.
+    pub(super) changes: Vec<Change>,
     pub(super) cursor: Option<String>,
     /// How far each probe got, to tell an outage from a network of our own that is gone.
     pub(super) reached: Vec<Reached>,

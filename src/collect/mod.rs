@@ -183,6 +183,7 @@ fn gather(ctx: &CollectContext<'_>, pieces: Vec<Piece>) -> Collected {
         }
         collected.signals.append(&mut piece.signals);
         collected.open_pulls.append(&mut piece.open_pulls);
+        collected.changes.append(&mut piece.changes);
         collected.collectors.push(piece.outcome);
     }
     collected

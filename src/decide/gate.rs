@@ -131,9 +131,11 @@ mod tests {
                 detail: String::new(),
                 release_sha: None,
                 requests: None,
+                deploying_since: None,
                 blind_seconds: None,
             }],
             open_pulls: Vec::new(),
+            changes: Vec::new(),
         }
     }
 

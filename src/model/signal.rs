@@ -125,6 +125,9 @@ pub struct CollectorOutcome {
     /// Requests the target served since the last look, where the source tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
+    /// A deployment of this target is under way since then, where the source tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deploying_since: Option<DateTime<Utc>>,
     /// Age in seconds of the last good look, when this one was not good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind_seconds: Option<u64>,
@@ -135,6 +138,41 @@ impl CollectorOutcome {
     pub fn is_blind(&self) -> bool {
         matches!(self.outcome, OutcomeKind::Degraded | OutcomeKind::Failed)
     }
+}
+
+/// Something that changed in production, or in what it stands on. Never the value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Change {
+    pub at: DateTime<Utc>,
+    pub repo: Slot,
+    pub target: String,
+    /// Collector that saw it.
+    pub source: String,
+    pub kind: ChangeKind,
+    /// What the source calls it (the id of a deployment, the SHA of a merge, the name of a variable): one change is stored once,
+    /// however many looks see it.
+    pub key: String,
+    /// One line for people, cleaned and redacted.
+    pub what: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha: Option<Sha>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// A release began to serve.
+    Deployment,
+    /// Something landed on the default branch.
+    Merge,
+    /// A variable of the platform was set, changed or removed; by its name alone.
+    Variable,
+    /// A certificate, domain or token that ends soon, or ended.
+    Expiry,
+    /// The provider says that it has, or had, an incident.
+    Provider,
 }
 
 /// An open pull request of a person, for dedup and for the digest.
@@ -160,6 +198,8 @@ pub struct Snapshot {
     pub signals: Vec<Signal>,
     pub collectors: Vec<CollectorOutcome>,
     pub open_pulls: Vec<OpenPull>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
 }
 
 impl Snapshot {

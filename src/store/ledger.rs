@@ -7,10 +7,13 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Result, Sighting, SignatureRow, Store, TickLock, TxError, audit, causes::put_signature, incidents::NewIncident,
+    Result, Sighting, SignatureRow, Store, TickLock, TxError, audit,
+    causes::put_signature,
+    changes::{forget_changes, put_change},
+    incidents::NewIncident,
     parse_id, parse_opt_time, parse_time, time,
 };
-use crate::model::{IncidentId, Sha, Signature, Slot, TickId};
+use crate::model::{IncidentId, Sha, Signature, Slot, TickId, signal::Change};
 
 /// One row of `tick`.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +88,9 @@ impl Store {
             }
             for (name, value) in end.owed {
                 put_flag(tx, name, Some(value), "tick", end.started_at)?;
+            }
+            for change in end.changes {
+                put_change(tx, change)?;
             }
             for (key, reply) in end.http_cache {
                 put_http_cache(tx, key, reply, end.started_at)?;
@@ -179,10 +185,11 @@ impl Store {
         self.write(|tx| put_mark(tx, name, at))
     }
 
-    /// Notes when it was last looked for what is old, and forgets answers from before `before`.
+    /// Notes when it was last looked for what is old, and forgets answers and changes from before `before`.
     pub fn housekept(&mut self, _lock: &TickLock, mark: &str, now: DateTime<Utc>, before: DateTime<Utc>) -> Result<()> {
         self.write(|tx| {
             tx.execute("DELETE FROM http_cache WHERE at < ?1", [time(before)])?;
+            forget_changes(tx, before)?;
             put_mark(tx, mark, now)
         })
     }
@@ -226,6 +233,8 @@ pub struct TickEnd<'a> {
     /// Flags that say what has to be told about this look, each with what it takes to tell it. They stand until it is.
     pub owed: &'a [(String, String)],
     pub http_cache: &'a BTreeMap<String, CachedReply>,
+    /// What changed; may hold what earlier ticks told already.
+    pub changes: &'a [Change],
 }
 
 fn put_flag(

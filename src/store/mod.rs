@@ -3,6 +3,7 @@
 
 mod audit;
 mod causes;
+mod changes;
 mod effects;
 mod evidence;
 pub mod files;

@@ -54,6 +54,7 @@ fn write(store: &mut Store, rows: &[SignatureRow], opened: &[NewIncident]) {
         joined: &[],
         owed: &[],
         http_cache: &std::collections::BTreeMap::default(),
+        changes: &[],
     };
     store.end_tick(&lock, &end).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 6;
+pub(super) const VERSION: i64 = 7;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 6] = [V1, V2, V3, V4, V5, V6];
+const STEPS: [&str; 7] = [V1, V2, V3, V4, V5, V6, V7];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -129,4 +129,13 @@ CREATE TABLE signature_name (
 /// Answers of conditional requests are forgotten in time.
 const V6: &str = "
 ALTER TABLE http_cache ADD COLUMN at TEXT NOT NULL DEFAULT '';
+";
+
+/// What changed before a cause: releases, merges, variables by name, what expires.
+const V7: &str = "
+CREATE TABLE change (
+  repo TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, at TEXT NOT NULL,
+  what TEXT NOT NULL, sha TEXT, url TEXT, PRIMARY KEY (repo, target, source, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX change_at ON change (repo, at);
 ";

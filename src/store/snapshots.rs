@@ -155,6 +155,7 @@ mod tests {
             signals: Vec::new(),
             collectors: Vec::new(),
             open_pulls: Vec::new(),
+            changes: Vec::new(),
         }
     }
 

@@ -97,6 +97,7 @@ pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
                 joined: &[],
                 owed: &[],
                 http_cache: &BTreeMap::new(),
+                changes: &[],
             },
         )
         .unwrap();

@@ -226,6 +226,7 @@ fn two_ticks_of_one_counter_are_two_rows() {
             joined: &[],
             owed: &[("owed:x".to_owned(), "y".to_owned())],
             http_cache: &BTreeMap::new(),
+            changes: &[],
         };
         store.end_tick(&lock, &end).unwrap();
     }

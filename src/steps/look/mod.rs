@@ -31,6 +31,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         signals: collected.signals,
         collectors: collected.collectors,
         open_pulls: collected.open_pulls,
+        changes: collected.changes,
     };
     sign_anew(ctx, lock)?;
     let encoded = snapshots::encode(&snapshot)?;
@@ -74,6 +75,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             joined: &found.joined,
             owed: &owed,
             http_cache: &cache,
+            changes: &snapshot.changes,
         },
     )?;
     report(ctx, &snapshot, &gate, &found);
