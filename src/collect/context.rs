@@ -286,6 +286,7 @@ impl<'a> Place<'a> {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                variables: None,
                 blind_seconds: None,
             },
             signals: Vec::new(),
