@@ -76,10 +76,16 @@ fn happened(change: &Change, now: DateTime<Utc>) -> String {
 }
 
 fn expires(change: &Change, now: DateTime<Utc>) -> String {
-    let what = if is_inert(&change.key) {
-        change.key.as_str()
+    let name = if is_inert(&change.key) {
+        &change.key
     } else {
-        "something"
+        "with an odd name"
+    };
+    let what = match change.what.as_str() {
+        "certificate" => format!("the certificate of {name}"),
+        "domain" => format!("the domain {name}"),
+        "token" => format!("the token {name}"),
+        _ => name.to_owned(),
     };
     let verb = if change.at <= now { "expired" } else { "expires" };
     format!("{what} {verb} {}", change.at.format("%Y-%m-%d %H:%M UTC"))
@@ -176,7 +182,7 @@ mod tests {
             ],
             unset: vec!["QUEUE_URL".to_owned()],
             release: Sha::parse(&"4c1e9ad0".repeat(5)).ok(),
-            expiring: vec![change(ChangeKind::Expiry, "30T12:00", "api.example", "")],
+            expiring: vec![change(ChangeKind::Expiry, "30T12:00", "api.example", "certificate")],
             ..nothing()
         };
         insta::assert_snapshot!(sentences(&found, now()).join("\n"), @r"
@@ -184,7 +190,7 @@ mod tests {
         05:01  4c1e9ad landed on the default branch, PR #311
         2026-11-28 22:00  variable STRIPE_KEY was set or changed (vercel)
         release 4c1e9ad reads QUEUE_URL, which is not set
-        api.example expires 2026-11-30 12:00 UTC
+        the certificate of api.example expires 2026-11-30 12:00 UTC
         nothing else changed in the 24 hours before
         ");
     }
