@@ -132,7 +132,6 @@ mod tests {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
-                variables: None,
                 blind_seconds: None,
             }],
             open_pulls: Vec::new(),

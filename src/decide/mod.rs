@@ -3,7 +3,6 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
-pub mod before;
 pub mod budget;
 pub mod checks;
 pub mod dedup;
@@ -11,6 +10,7 @@ mod elsewhere;
 pub mod facts;
 pub mod gate;
 pub mod guards;
+pub mod hold;
 pub mod merge;
 pub mod next;
 #[cfg(test)]
@@ -22,6 +22,5 @@ pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;
-pub mod variables;
 pub mod verdict;
 pub mod why;

@@ -1,7 +1,6 @@
 //! All words for people and models. Pure: no clock, file, network or process; text from outside arrives cleaned and
 //! redacted and stands only inside a fence.
 
-pub mod before;
 pub mod comment;
 pub mod config;
 pub mod demo;
@@ -19,5 +18,6 @@ pub mod plan;
 pub mod pr;
 pub mod prompt;
 pub mod sarif;
+pub mod silence;
 pub mod status;
 pub mod story;

@@ -38,6 +38,8 @@ mod pushes;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod silence;
+#[cfg(test)]
 mod spies;
 #[cfg(test)]
 mod spine;
