@@ -7,6 +7,12 @@ mod context;
 mod declared;
 mod declared_fetch;
 mod declared_spec;
+#[expect(
+    dead_code,
+    reason = "for collectors of platforms; whoever uses it first takes this line away"
+)]
+mod deploys;
+mod exec;
 mod github;
 mod health;
 mod health_rules;
@@ -18,6 +24,7 @@ mod offline;
 mod plausible;
 mod probe;
 mod pulls;
+mod report;
 #[cfg(test)]
 mod testing;
 
@@ -52,7 +59,7 @@ enum Scope {
     Repo,
 }
 
-static TABLE: [Collector; 5] = [
+static TABLE: [Collector; 6] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -69,6 +76,12 @@ static TABLE: [Collector; 5] = [
         name: "logs",
         enabled: |_, target| !target.logs.is_empty(),
         collect: |session, place| Box::pin(logs::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "exec",
+        enabled: |_, target| !target.exec.is_empty(),
+        collect: |session, place| Box::pin(exec::collect(session, place)),
         scope: Scope::Target,
     },
     Collector {
@@ -115,6 +128,13 @@ fn enabled(config: &Config) -> Vec<(Place<'_>, Reader<'_>)> {
         }
     }
     sources
+}
+
+/// It says how the repository fares (CI, pull requests), not what production does.
+pub fn is_of_repo(collector: &str) -> bool {
+    TABLE
+        .iter()
+        .any(|row| row.name == collector && row.scope == Scope::Repo)
 }
 
 /// Names of the collectors that the config enables, each once.

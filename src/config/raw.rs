@@ -9,7 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AgentKind, Billing, Mode};
+use super::{AgentKind, Billing, ExecOutput, Mode};
+
+mod exec;
+
+pub(super) use exec::Exec;
 
 /// The owner's configuration of tick.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -141,7 +145,11 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs and collectors above.
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
+    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs, collectors and exec above.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -174,6 +182,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
 }
 
 /// A page that must answer.
@@ -602,6 +614,8 @@ defaults! {
     test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
+    exec_output: ExecOutput = ExecOutput::Nagios;
+    exec_timeout_seconds: u32 = 30;
     rpc_params: Value = Value::Array(Vec::new());
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;

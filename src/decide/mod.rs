@@ -3,6 +3,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod before;
 pub mod budget;
 pub mod checks;
 pub mod dedup;
@@ -10,6 +11,7 @@ mod elsewhere;
 pub mod facts;
 pub mod gate;
 pub mod guards;
+pub mod hold;
 pub mod merge;
 pub mod next;
 #[cfg(test)]
@@ -21,5 +23,6 @@ pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;
+pub mod variables;
 pub mod verdict;
 pub mod why;

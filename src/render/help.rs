@@ -8,7 +8,10 @@ use crate::exit::Exit;
 pub const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "config"]),
     ("Every day", &["repair", "status", "incidents", "show", "logs"]),
-    ("Answer", &["approve", "retry", "ignore", "pause", "resume"]),
+    (
+        "Answer",
+        &["approve", "retry", "adopt", "ignore", "silence", "pause", "resume"],
+    ),
     (
         "For scripts",
         &["guard", "collect", "gate", "signature", "redact", "audit", "ledger"],

@@ -1,6 +1,7 @@
 //! All words for people and models. Pure: no clock, file, network or process; text from outside arrives cleaned and
 //! redacted and stands only inside a fence.
 
+pub mod before;
 pub mod comment;
 pub mod config;
 pub mod demo;
@@ -18,5 +19,6 @@ pub mod plan;
 pub mod pr;
 pub mod prompt;
 pub mod sarif;
+pub mod silence;
 pub mod status;
 pub mod story;

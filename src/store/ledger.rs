@@ -1,6 +1,6 @@
 //! What was seen: ticks, sources, flags, the conditional-request cache. Causes are in `causes.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction};
@@ -41,6 +41,10 @@ pub struct SourceRow {
     pub cause_since: Option<DateTime<Utc>>,
     pub release: Option<Sha>,
     pub release_since: Option<DateTime<Utc>>,
+    /// Names of the variables that were set on its platform at the last look that told them.
+    pub variables: Option<BTreeSet<String>>,
+    /// A deployment of the target was under way at the last look, since then.
+    pub deploying_since: Option<DateTime<Utc>>,
 }
 
 impl Store {
@@ -147,7 +151,7 @@ impl Store {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-                        release, release_since FROM source",
+                        release, release_since, variables, deploying_since FROM source",
             )?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
@@ -175,7 +179,17 @@ impl Store {
         })
     }
 
-    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`, `owed:…`.
+    /// Flags whose names begin so, by name.
+    pub fn flags_like(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.read(|conn| {
+            let mut statement = conn
+                .prepare_cached("SELECT name, value FROM flag WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name")?;
+            let rows = statement.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`, `silence:<target>`, `owed:…`.
     pub fn set_flag(&mut self, name: &str, value: Option<&str>, by: &str, now: DateTime<Utc>) -> Result<()> {
         self.write(|tx| put_flag(tx, name, value, by, now))
     }
@@ -285,12 +299,13 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
     let opt = |at: Option<DateTime<Utc>>| at.map(time);
     tx.prepare_cached(
         "INSERT INTO source (repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-             release, release_since)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             release, release_since, variables, deploying_since)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
          ON CONFLICT (repo, target, collector) DO UPDATE SET first_ok_at = excluded.first_ok_at,
              last_ok_at = excluded.last_ok_at, last_look_at = excluded.last_look_at, cursor = excluded.cursor,
              cause = excluded.cause, cause_since = excluded.cause_since, release = excluded.release,
-             release_since = excluded.release_since",
+             release_since = excluded.release_since, variables = excluded.variables,
+             deploying_since = excluded.deploying_since",
     )?
     .execute(rusqlite::params![
         source.repo.as_str(),
@@ -304,6 +319,8 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
         opt(source.cause_since),
         source.release.as_ref().map(Sha::as_str),
         opt(source.release_since),
+        source.variables.as_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>().join("\n")),
+        opt(source.deploying_since),
     ])?;
     Ok(())
 }
@@ -321,5 +338,9 @@ fn source_row(row: &Row<'_>) -> Result<SourceRow, TxError> {
         cause_since: parse_opt_time(row.get(8)?)?,
         release: row.get::<_, Option<String>>(9)?.map(|sha| parse_id(&sha)).transpose()?,
         release_since: parse_opt_time(row.get(10)?)?,
+        variables: row
+            .get::<_, Option<String>>(11)?
+            .map(|names| names.lines().map(str::to_owned).collect()),
+        deploying_since: parse_opt_time(row.get(12)?)?,
     })
 }

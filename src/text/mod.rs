@@ -12,6 +12,7 @@ pub mod inert;
 pub mod jq;
 pub mod json;
 pub mod logs;
+pub mod nagios;
 pub mod redact;
 pub mod signature;
 pub mod untrusted;
@@ -33,6 +34,11 @@ pub fn hex(bytes: &[u8]) -> String {
         .flat_map(|b| [b >> 4, b & 15])
         .map(|half| char::from(DIGITS[usize::from(half)]))
         .collect()
+}
+
+/// The name that somebody probably meant.
+pub fn nearest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
+    similar::get_close_matches(typed, names, 1, 0.6).first().copied()
 }
 
 /// A signature of a name that we made ourselves: nothing of it is masked, `api-1` and `api-2` are two.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 pub use self::status::{status, unwell};
-use super::{Ctx, evidence::kind, gather};
+use super::{Ctx, before, evidence::kind, gather, tell};
 use crate::{
     decide::{
         facts::{Facts, Policy},
@@ -18,7 +18,7 @@ use crate::{
         incident::{Incident, IncidentOutcome},
     },
     render::{
-        incidents::{IncidentLine, ShowView, Unmet},
+        incidents::{IncidentLine, KnownLine, ShowView, Unmet},
         status::Mover,
     },
     store::{EvidenceRow, SignatureRow},
@@ -91,6 +91,18 @@ pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
     Ok(lines)
 }
 
+/// The inventory as `tick adopt` takes it.
+pub fn known(ctx: &Ctx) -> Result<Vec<KnownLine>> {
+    let line = |row: SignatureRow| KnownLine {
+        short: row.sig.short().to_owned(),
+        slot: row.repo.to_string(),
+        title: crate::steps::title_line(ctx, &row),
+        count: row.count,
+        last_seen: row.last_seen,
+    };
+    Ok(super::answers::known(ctx)?.into_iter().map(line).collect())
+}
+
 pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
     let incident = ctx.store().incident(id)?.with_context(|| format!("no incident {id}"))?;
     let row = row(ctx, &incident)?;
@@ -108,6 +120,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         let who = format!("attempt {} by {}", attempt.attempt.n, attempt.attempt.agent);
         said.push((who, untrusted(&attempt.attempt.said)));
     }
+    let (began, _) = tell::of_this_life(ctx, &incident, &row)?;
     let (unmet_heading, unmet) = why_not(ctx, &incident, &facts, policy.as_ref())?;
     Ok(ShowView {
         id: id.to_string(),
@@ -121,7 +134,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         count: row.count,
         culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
-        before: Vec::new(),
+        before: before::sentences(ctx, &row, Some(id), began)?,
         timeline: timeline(ctx, &incident, &facts)?,
         sample: row.samples.first().map(|s| untrusted(s)),
         said,
@@ -142,7 +155,7 @@ pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
         condition: "no incident".to_owned(),
         value: now,
         who: "you".to_owned(),
-        when: format!("tick retry {} hands it to repair", row.sig.short()),
+        when: format!("tick adopt {} hands it to repair", row.sig.short()),
     };
     Ok(ShowView {
         id: "none; a cause that is known".to_owned(),
@@ -156,7 +169,7 @@ pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
         count: row.count,
         culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
-        before: Vec::new(),
+        before: before::sentences(ctx, row, None, row.first_seen)?,
         timeline: Vec::new(),
         sample: row.samples.first().map(|s| untrusted(s)),
         said: Vec::new(),
