@@ -20,6 +20,7 @@ pub(crate) fn target() -> Target {
         jsonrpc: Vec::new(),
         logs: Vec::new(),
         declared: Vec::new(),
+        vercel: None,
         exec: Vec::new(),
     }
 }
