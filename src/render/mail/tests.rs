@@ -23,6 +23,16 @@ fn untrusted(text: &str) -> Untrusted {
     Untrusted::new(text, &Redactor::default())
 }
 
+/// Subject and body in which every text from outside is this one.
+pub(crate) fn filled(text: &str) -> (String, String) {
+    let mut words = words(Status::NeedsYou);
+    (words.title, words.why) = (text.to_owned(), text.to_owned());
+    words.culprit = Some(text.to_owned());
+    words.before = vec![text.to_owned()];
+    words.sample = Some(untrusted(text));
+    mail(&words)
+}
+
 #[test]
 fn an_alert_reads_from_the_top() {
     let mut words = words(Status::NeedsYou);
