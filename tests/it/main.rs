@@ -59,3 +59,5 @@ mod support;
 mod units;
 #[cfg(test)]
 mod verbs;
+#[cfg(test)]
+mod vercel;
