@@ -36,6 +36,7 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod replay;
 mod retention;
 #[cfg(test)]
 mod spies;
