@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{Config, load::Purpose},
     exit::{Exit, Fault},
-    steps::{Ctx, answers},
+    steps::answers,
 };
 
 #[derive(Debug, Args)]
@@ -49,6 +49,16 @@ pub struct IgnoreArgs {
     /// Why, for the next person
     #[arg(long)]
     pub why: String,
+}
+
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// Known causes, by their first digits: tick incidents --known lists them
+    #[arg(value_name = "ID", required_unless_present = "top", conflicts_with = "top")]
+    pub ids: Vec<String>,
+    /// Those that matter most instead: the worst first, of equals the most frequent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub top: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -107,13 +117,46 @@ pub fn retry(args: &RetryArgs, global: &Global, config: Config, out: &mut dyn Wr
     Ok(Exit::Ok)
 }
 
+pub fn adopt(args: &AdoptArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+    let ctx = tick::looking(global, config)?;
+    let mut rows = Vec::new();
+    if let Some(top) = args.top {
+        rows = answers::known(&ctx)?;
+        rows.truncate(usize::try_from(top).unwrap_or(usize::MAX));
+    }
+    // One that cannot be adopted is told before any other is.
+    for id in &args.ids {
+        match tick::find(&ctx, id)? {
+            Found::Cause(row) => rows.push(*row),
+            Found::Incident(incident) => {
+                let fault = Fault::new(Exit::Usage, format!("{id} has an incident already: {incident}"));
+                return Err(fault
+                    .advise(format!("to open it again: tick retry {}", incident.signature().short()))
+                    .into());
+            }
+        }
+    }
+    if rows.is_empty() {
+        writeln!(
+            out,
+            "No known cause waits: nothing that stood there at first sight has no incident."
+        )?;
+        return Ok(Exit::Ok);
+    }
+    for row in &rows {
+        let id = answers::adopt(&ctx, row)?;
+        writeln!(out, "{id} in {} is open; the next tick takes it up.", row.repo)?;
+    }
+    Ok(Exit::Ok)
+}
+
 pub fn ignore(args: &IgnoreArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
     let sig = match tick::find(&ctx, &args.id)? {
         Found::Incident(id) => id.signature(),
         Found::Cause(row) => row.sig,
     };
-    let until = until(&ctx, &args.time)?;
+    let until = ctx.now() + span(&args.time, LONGEST, "365d")?;
     answers::ignore(&ctx, &sig, until, &args.why)?;
     writeln!(
         out,
@@ -139,8 +182,8 @@ pub fn approve(args: &ApproveArgs, global: &Global, config: Config, out: &mut dy
 /// Longer is no snooze; and a time that no calendar holds could not be read back.
 const LONGEST: TimeDelta = TimeDelta::days(3650);
 
-/// `90m`, `2h`, `7d`.
-fn until(ctx: &Ctx, text: &str) -> anyhow::Result<DateTime<Utc>> {
+/// `90m`, `2h`, `7d`; `example` is one that is short enough.
+pub(super) fn span(text: &str, longest: TimeDelta, example: &str) -> anyhow::Result<TimeDelta> {
     let wrong =
         || Fault::new(Exit::Usage, format!("--for {text:?} is not a time")).advise("for example --for 7d, 2h or 30m");
     let unit = text.chars().last().ok_or_else(wrong)?;
@@ -152,9 +195,10 @@ fn until(ctx: &Ctx, text: &str) -> anyhow::Result<DateTime<Utc>> {
         _ => None,
     };
     let delta = delta.filter(|d| *d > TimeDelta::zero()).ok_or_else(wrong)?;
-    if delta > LONGEST {
-        let most = format!("--for {text:?} is longer than {} days", LONGEST.num_days());
-        return Err(Fault::new(Exit::Usage, most).advise("for example --for 365d").into());
+    if delta > longest {
+        let most = format!("--for {text:?} is longer than {} days", longest.num_days());
+        let fault = Fault::new(Exit::Usage, most);
+        return Err(fault.advise(format!("for example --for {example}")).into());
     }
-    Ok(ctx.now() + delta)
+    Ok(delta)
 }

@@ -16,6 +16,7 @@ pub mod records;
 pub mod redact;
 pub mod replay;
 pub mod signature;
+pub mod silence;
 pub mod tick;
 
 use std::{io::Write, path::PathBuf, process::ExitCode};
@@ -77,8 +78,8 @@ enum Verb {
     Demo(demo::DemoArgs),
     /// Say how each repo stands, what is open and who moves next
     Status,
-    /// List causes that became incidents, newest first
-    Incidents,
+    /// List causes that became incidents, newest first; with --known those that stood there at first sight
+    Incidents(records::IncidentsArgs),
     /// Show one incident: what is known, what was done, and why it is not merged
     Show(records::ShowArgs),
     /// Say what the log engine makes of a log: causes, counts, samples
@@ -93,6 +94,10 @@ enum Verb {
     Retry(answers::RetryArgs),
     /// Leave a cause alone for a while
     Ignore(answers::IgnoreArgs),
+    /// Collect and show what a target says, and tell none of it, while somebody works at it
+    Silence(silence::SilenceArgs),
+    /// Hand known causes, which stood there at first sight, to repair
+    Adopt(answers::AdoptArgs),
     /// Stand in for the human part of the evidence
     Approve(answers::ApproveArgs),
     /// Check the audit log
@@ -246,7 +251,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
         Some(Verb::Demo(args)) => demo::run(args, &cli.global, out),
         Some(Verb::Status) => records::status(&cli.global, looking(cli)?, out),
-        Some(Verb::Incidents) => records::incidents(&cli.global, looking(cli)?, out),
+        Some(Verb::Incidents(args)) => records::incidents(args, &cli.global, looking(cli)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, looking(cli)?, out),
         Some(Verb::Logs(args)) => logs::run(args, &cli.global, stdin(), out),
         Some(Verb::Replay(args)) => replay::run(args, &cli.global, looking(cli)?, out),
@@ -256,6 +261,8 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         }
         Some(Verb::Retry(args)) => answers::retry(args, &cli.global, configured_for(&cli.global, args.purpose())?, out),
         Some(Verb::Ignore(args)) => answers::ignore(args, &cli.global, looking(cli)?, out),
+        Some(Verb::Silence(args)) => silence::run(args, &cli.global, looking(cli)?, out),
+        Some(Verb::Adopt(args)) => answers::adopt(args, &cli.global, looking(cli)?, out),
         Some(Verb::Approve(args)) => answers::approve(args, &cli.global, looking(cli)?, out),
         Some(Verb::Audit(verb)) => records::audit(verb, &looking(cli)?, out),
         Some(Verb::Ledger(verb)) => records::ledger(verb, &looking(cli)?, out),

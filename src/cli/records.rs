@@ -26,6 +26,13 @@ pub struct ShowArgs {
     pub sent: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct IncidentsArgs {
+    /// The inventory: causes that stood there at first sight and that nothing is done about, worst first
+    #[arg(long)]
+    pub known: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum AuditVerb {
     /// Check the hash chain of the audit log
@@ -46,8 +53,12 @@ pub fn status(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::R
     Ok(Exit::Ok)
 }
 
-pub fn incidents(global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
+pub fn incidents(args: &IncidentsArgs, global: &Global, config: Config, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let ctx = tick::looking(global, config)?;
+    if args.known {
+        out.write_all(render::incidents::known(&views::known(&ctx)?, ctx.now()).as_bytes())?;
+        return Ok(Exit::Ok);
+    }
     out.write_all(render::incidents::incidents(&views::incidents(&ctx)?).as_bytes())?;
     Ok(Exit::Ok)
 }

@@ -162,7 +162,7 @@ pub(super) fn find_incident(ctx: &Ctx, text: &str) -> anyhow::Result<IncidentId>
         Found::Cause(row) => {
             let short = row.sig.short();
             let fault = Fault::new(Exit::Usage, format!("cause {short} has no incident"));
-            Err(fault.advise(format!("hand it to repair: tick retry {short}")).into())
+            Err(fault.advise(format!("hand it to repair: tick adopt {short}")).into())
         }
     }
 }

@@ -122,6 +122,13 @@ fn enabled(config: &Config) -> Vec<(Place<'_>, Reader<'_>)> {
     sources
 }
 
+/// It says how the repository fares (CI, pull requests), not what production does.
+pub fn is_of_repo(collector: &str) -> bool {
+    TABLE
+        .iter()
+        .any(|row| row.name == collector && row.scope == Scope::Repo)
+}
+
 /// Names of the collectors that the config enables, each once.
 pub fn names(config: &Config) -> Vec<&str> {
     let mut names: Vec<&str> = enabled(config).iter().map(|(place, _)| place.collector).collect();

@@ -230,8 +230,8 @@ fn unknown_key(parent: &JsonPath, key: &str) -> Problem {
         .map(|p| p.keys().map(String::as_str).collect())
         .unwrap_or_default();
     let problem = Problem::new(path, "is not a key that tick knows");
-    match similar::get_close_matches(key, &known, 1, 0.6).first() {
-        Some(near) => problem.example((*near).to_owned()),
+    match crate::text::nearest(key, &known) {
+        Some(near) => problem.example(near.to_owned()),
         None => problem,
     }
 }

@@ -69,6 +69,8 @@ pub enum Standing {
     Worse { why: String },
     /// A symptom that waits: it joins a cause of this slot, or opens after two bad ticks.
     Symptom,
+    /// It would be told, but something holds it for now; see [`super::hold`].
+    Held,
     /// Too mild to act on.
     Mild,
 }

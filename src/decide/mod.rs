@@ -11,6 +11,7 @@ mod elsewhere;
 pub mod facts;
 pub mod gate;
 pub mod guards;
+pub mod hold;
 pub mod merge;
 pub mod next;
 #[cfg(test)]

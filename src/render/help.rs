@@ -11,7 +11,10 @@ pub const GROUPS: [(&str, &[&str]); 4] = [
         "Every day",
         &["repair", "status", "incidents", "show", "logs", "replay"],
     ),
-    ("Answer", &["approve", "retry", "ignore", "pause", "resume"]),
+    (
+        "Answer",
+        &["approve", "retry", "adopt", "ignore", "silence", "pause", "resume"],
+    ),
     (
         "For scripts",
         &["guard", "collect", "gate", "signature", "redact", "audit", "ledger"],

@@ -47,6 +47,44 @@ pub fn incidents(lines: &[IncidentLine]) -> String {
     page.finish()
 }
 
+/// A cause that stood there at first sight and that nothing is done about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownLine {
+    pub short: String,
+    pub slot: String,
+    pub title: String,
+    pub count: u64,
+    pub last_seen: DateTime<Utc>,
+}
+
+/// The inventory, in the order given, and what can be done with it.
+pub fn known(lines: &[KnownLine], now: DateTime<Utc>) -> String {
+    let mut page = Page::default();
+    let Some(first) = lines.first() else {
+        page.line("No known causes: all that was seen has an incident, or nothing stood there at first sight.");
+        return page.finish();
+    };
+    page.line("Stood there at first sight; nothing is done about it");
+    let slots = widest(lines.iter().map(|line| line.slot.as_str()));
+    for line in lines {
+        let label = format!("  {:8}  {:slots$}", line.short, line.slot);
+        let column = label.chars().count() + 2;
+        let seen = format!(
+            "{}, {}, last seen {}",
+            line.title,
+            count(line.count, "event"),
+            super::status::time(line.last_seen, now)
+        );
+        page.hanging(&label, column, &seen);
+    }
+    page.blank();
+    page.paragraph(&format!(
+        "To hand one to repair: tick adopt {}, or tick adopt --top 3 for the first of the list.",
+        first.short
+    ));
+    page.finish()
+}
+
 /// Everything about one incident.
 #[derive(Debug, Clone)]
 pub struct ShowView {

@@ -20,5 +20,6 @@ pub mod pr;
 pub mod prompt;
 pub mod replay;
 pub mod sarif;
+pub mod silence;
 pub mod status;
 pub mod story;

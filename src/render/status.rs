@@ -32,6 +32,8 @@ pub struct RepoLine {
     pub sources: u64,
     /// What the last look saw and that is no open incident.
     pub seen: Vec<SeenLine>,
+    /// What a person has silenced, one sentence each.
+    pub silences: Vec<String>,
     /// The stop sign that holds: what, who set it and when.
     pub stopped: Option<String>,
     /// What it lacks for the rung that is configured.
@@ -54,6 +56,7 @@ pub enum Now {
     WithPerson,
     TakenBack,
     Ignored(DateTime<Utc>),
+    Silenced(DateTime<Utc>),
     Declined,
     Noise,
     FirstSight,
@@ -64,7 +67,7 @@ impl Now {
     pub const fn is_handled(self) -> bool {
         match self {
             Self::Once | Self::WithPerson | Self::TakenBack => false,
-            Self::Ignored(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
+            Self::Ignored(_) | Self::Silenced(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
         }
     }
 
@@ -74,6 +77,7 @@ impl Now {
             Self::WithPerson => "with a person; tick does nothing more".to_owned(),
             Self::TakenBack => "its fix was taken back; with a person".to_owned(),
             Self::Ignored(until) => format!("ignored until {}", time(until, now)),
+            Self::Silenced(until) => format!("silenced until {}", time(until, now)),
             Self::Declined => "declined by a person".to_owned(),
             Self::Noise => "judged to be noise".to_owned(),
             Self::FirstSight => "stood there at first sight".to_owned(),
@@ -167,6 +171,7 @@ pub fn status(view: &StatusView) -> String {
             .stopped
             .iter()
             .map(|sign| format!("stopped: {sign}"))
+            .chain(repo.silences.iter().cloned())
             .chain(seen(&repo.seen, view.now))
             .chain(repo.lacks.clone())
         {
@@ -288,7 +293,7 @@ pub fn not_looked(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
 }
 
 /// `03:00`, with how long ago, and the date on another day.
-fn time(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+pub(super) fn time(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let shown = if at.date_naive() == now.date_naive() {
         at.format("%H:%M")
     } else {
@@ -321,6 +326,7 @@ mod tests {
             sources_read: 5,
             sources: 5,
             seen: Vec::new(),
+            silences: Vec::new(),
             stopped: None,
             lacks: None,
         }

@@ -45,7 +45,7 @@ fn slot_named(ctx: &Ctx, name: &str) -> Result<Slot> {
 }
 
 /// A person's reason, as a line can show it.
-fn reason(ctx: &Ctx, why: &str) -> String {
+pub(super) fn reason(ctx: &Ctx, why: &str) -> String {
     Untrusted::new(why, &ctx.redactor).line(300)
 }
 
@@ -145,6 +145,21 @@ fn not_ignored(ctx: &Ctx, sig: &Signature, by: &str) -> Result<()> {
         ctx.store().ignore(sig, ctx.now(), "to be repaired", by, ctx.now())?;
     }
     Ok(())
+}
+
+/// What stood there at first sight, of repos that the config names, and has neither an incident nor a person's word:
+/// the worst first, of equals the most frequent, then the newest.
+pub fn known(ctx: &Ctx) -> Result<Vec<SignatureRow>> {
+    let mut rows = Vec::new();
+    let inventory = ctx.store().inventory()?;
+    for row in inventory {
+        let ignored = row.ignored_until.is_some_and(|until| until > ctx.now());
+        if ctx.config.repo(&row.repo).is_some() && !ignored && ctx.store().incident_of(&row.sig)?.is_none() {
+            rows.push(row);
+        }
+    }
+    rows.sort_by_key(|row| std::cmp::Reverse((row.severity, row.count, row.last_seen)));
+    Ok(rows)
 }
 
 /// Hands a known cause that never had an incident to repair.

@@ -27,6 +27,7 @@ pub mod prove;
 mod publish;
 pub mod replay;
 pub mod report;
+pub mod silence;
 mod take_back;
 mod tell;
 pub mod triage;

@@ -97,6 +97,11 @@ impl Store {
         self.signatures_where("sig = ?1 OR text_sig = ?1 ORDER BY repo", [text.as_str()])
     }
 
+    /// What stood there when its source was looked at for the first time.
+    pub fn inventory(&self) -> Result<Vec<SignatureRow>> {
+        self.signatures_where("inventory = 1 ORDER BY first_seen, sig", [])
+    }
+
     /// All signatures, oldest first: the ledger as `tick ledger export` prints it.
     pub fn all_signatures(&self) -> Result<Vec<SignatureRow>> {
         self.signatures_where("1 = 1 ORDER BY first_seen, sig", [])

@@ -190,7 +190,17 @@ impl Store {
         })
     }
 
-    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`, `owed:…`.
+    /// Flags whose names begin so, by name.
+    pub fn flags_like(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        self.read(|conn| {
+            let mut statement = conn
+                .prepare_cached("SELECT name, value FROM flag WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name")?;
+            let rows = statement.query_map([prefix], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Sets (or, with none, removes) a flag: `pause`, `pause:<slot>`, `freeze`, `autonomy:<slot>`, `silence:<target>`, `owed:…`.
     pub fn set_flag(&mut self, name: &str, value: Option<&str>, by: &str, now: DateTime<Utc>) -> Result<()> {
         self.write(|tx| put_flag(tx, name, value, by, now))
     }

@@ -33,6 +33,11 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// The name that somebody probably meant.
+pub fn nearest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
+    similar::get_close_matches(typed, names, 1, 0.6).first().copied()
+}
+
 /// A signature of a name that we made ourselves: nothing of it is masked, `api-1` and `api-2` are two.
 pub fn named(name: &str) -> crate::model::Signature {
     let digest = Sha256::digest(name);

@@ -39,6 +39,8 @@ mod pushes;
 mod replay;
 mod retention;
 #[cfg(test)]
+mod silence;
+#[cfg(test)]
 mod spies;
 #[cfg(test)]
 mod spine;

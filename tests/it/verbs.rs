@@ -148,13 +148,13 @@ fn what_stood_there_at_first_sight_can_be_shown_ignored_and_handed_to_repair() {
     street.errors("/shop", &[("bad order", 3, 1)]);
     let (code, text) = street.run(&[]);
     assert_eq!(code, 0, "{text}");
-    assert!(street.mails()[0].contains("tick retry"), "{:?}", street.mails());
+    assert!(street.mails()[0].contains("tick adopt"), "{:?}", street.mails());
     let short = cause()[..8].to_owned();
     says(
         &street,
         &["show", &short],
         0,
-        &["stood there at first sight", "tick retry"],
+        &["stood there at first sight", "tick adopt"],
     );
     says(
         &street,
@@ -169,7 +169,7 @@ fn what_stood_there_at_first_sight_can_be_shown_ignored_and_handed_to_repair() {
         &["is ignored until"],
     );
     says(&street, &["show", &short], 0, &["ignored until"]);
-    says(&street, &["approve", &short], 64, &["has no incident", "tick retry"]);
+    says(&street, &["approve", &short], 64, &["has no incident", "tick adopt"]);
     says(&street, &["retry", &short], 0, &["is open"]);
     street.step(75);
     street.errors("/shop", &[("bad order", 3, 1)]);

@@ -23,7 +23,7 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
             String::new()
         } else {
             let first = words.entries.first().map_or("ID", |entry| entry.short.as_str());
-            format!("tick show {first} says more, tick retry {first} hands it to repair.")
+            format!("tick show {first} says more, tick adopt {first} hands it to repair.")
         },
         next: "a message when something new breaks, or when one of these gets worse.".to_owned(),
     }

@@ -119,7 +119,7 @@ fn an_inventory_lists_causes() {
 
     tick did    wrote this list. No model was called and no pull request is opened
                 for what stood before.
-    You can     tick show aaaaaaaa says more, tick retry aaaaaaaa hands it to
+    You can     tick show aaaaaaaa says more, tick adopt aaaaaaaa hands it to
                 repair.
     Next        a message when something new breaks, or when one of these gets
                 worse.

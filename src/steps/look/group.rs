@@ -10,14 +10,14 @@ use crate::{
     decide::{
         dedup::{self, Group, Known, KnownIncident, Standing},
         facts::{Status, keys},
-        rhythm,
+        hold, rhythm,
     },
     model::{
         IncidentId, Signature, Slot,
         incident::Incident,
         signal::{Severity, Signal, Snapshot, Stood},
     },
-    steps::{Ctx, effect::EffectKind},
+    steps::{Ctx, effect::EffectKind, silence},
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text,
 };
@@ -53,6 +53,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
     let looks = ctx.store().last_ticks(GAP_LOOKS)?;
     let looks: Vec<_> = looks.iter().map(|tick| tick.started_at).collect();
     let gaps = rhythm::gaps(&looks);
+    let silences = silence::all(ctx)?;
     for ((repo, text_sig), signals) in by_cause {
         let first_sight = signals.iter().all(|s| is_first_sight(known, s));
         let old = ctx.store().cause(text_sig, repo)?;
@@ -67,12 +68,16 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let before = |old| before(ctx, old, &row, incident.as_ref(), &gaps);
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
-        let standing = dedup::standing(&group, facts.as_ref());
+        let mut standing = dedup::standing(&group, facts.as_ref());
         found.stood.push(Stood {
             group: serde_json::to_value(&group)?,
             known: serde_json::to_value(&facts)?,
             standing: serde_json::to_value(&standing)?,
         });
+        let silenced = hold::silence(&silences, repo, &row.target, ctx.now()).is_some();
+        if silenced && hold::can_be_silenced(row.kind) {
+            standing = hold::silenced(standing);
+        }
         match standing {
             Standing::Open { generation, why } if woken && found.opened.len() < OPENED => {
                 let new = NewIncident {
@@ -95,7 +100,7 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
                 found.worse.extend(incident.map(|i| (i.id, row.clone(), why)));
             }
             Standing::Symptom => symptoms.push((sig.clone(), row.repo.clone(), None)),
-            Standing::Open { .. } | Standing::Handled | Standing::Mild => {}
+            Standing::Open { .. } | Standing::Handled | Standing::Held | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }

@@ -9,13 +9,15 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    collect,
     decide::{
         facts::{Status, keys},
         gate::GateResult,
+        hold,
     },
     model::{IncidentId, Signature, Slot, signal::Snapshot},
     render::mail::{Entry, MailWords},
-    steps::{Ctx, tell, title_line},
+    steps::{Ctx, silence, tell, title_line},
     store::{SignatureRow, SourceRow},
     text::signature,
 };
@@ -94,6 +96,7 @@ pub(super) struct Seen<'a> {
 
 /// Flags for the messages that this look found to be due, and that nobody was told before.
 pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> {
+    let silences = silence::all(ctx)?;
     let mut due = inventory(ctx, seen.inventory);
     due.extend(seen.worse.iter().map(|worse| got_worse(ctx, worse)));
     for source in seen.sources {
@@ -101,7 +104,10 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
             .before
             .iter()
             .find(|b| b.repo == source.repo && b.target == source.target && b.collector == source.collector);
-        due.extend(blind(seen.snapshot, source));
+        let silenced = hold::silence(&silences, &source.repo, &source.target, ctx.now()).is_some();
+        if !silenced || collect::is_of_repo(&source.collector) {
+            due.extend(blind(seen.snapshot, source));
+        }
         // Only who was told that it is blind is told that it sees again.
         if let Some(over) = seeing_again(source, old)
             && Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)?

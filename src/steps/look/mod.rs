@@ -53,6 +53,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         let kept = snapshots::encode(&snapshot)?;
         snapshots::archive(signals, &ctx.tick, &kept).context("keep the snapshot")?;
     }
+    super::silence::clear(ctx)?;
     let owed = messages::owed(
         ctx,
         &messages::Seen {

@@ -18,7 +18,7 @@ use crate::{
         incident::{Incident, IncidentOutcome},
     },
     render::{
-        incidents::{IncidentLine, ShowView, Unmet},
+        incidents::{IncidentLine, KnownLine, ShowView, Unmet},
         status::Mover,
     },
     store::{EvidenceRow, SignatureRow},
@@ -91,6 +91,18 @@ pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
     Ok(lines)
 }
 
+/// The inventory as `tick adopt` takes it.
+pub fn known(ctx: &Ctx) -> Result<Vec<KnownLine>> {
+    let line = |row: SignatureRow| KnownLine {
+        short: row.sig.short().to_owned(),
+        slot: row.repo.to_string(),
+        title: crate::steps::title_line(ctx, &row),
+        count: row.count,
+        last_seen: row.last_seen,
+    };
+    Ok(super::answers::known(ctx)?.into_iter().map(line).collect())
+}
+
 pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
     let incident = ctx.store().incident(id)?.with_context(|| format!("no incident {id}"))?;
     let row = row(ctx, &incident)?;
@@ -143,7 +155,7 @@ pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
         condition: "no incident".to_owned(),
         value: now,
         who: "you".to_owned(),
-        when: format!("tick retry {} hands it to repair", row.sig.short()),
+        when: format!("tick adopt {} hands it to repair", row.sig.short()),
     };
     Ok(ShowView {
         id: "none; a cause that is known".to_owned(),

@@ -10,7 +10,10 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
-    decide::rhythm,
+    decide::{
+        hold::{self, Silence},
+        rhythm,
+    },
     model::{
         IncidentId, Slot,
         incident::{Incident, IncidentOutcome},
@@ -20,7 +23,7 @@ use crate::{
         self,
         status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
-    steps::{Ctx, gather, outbox, tell, title_line},
+    steps::{Ctx, gather, outbox, silence, tell, title_line},
     store::{SignatureRow, SourceRow},
 };
 
@@ -68,6 +71,7 @@ struct LastLook {
     gate: Option<String>,
     /// When it was, where the next one is overdue.
     overdue: Option<DateTime<Utc>>,
+    silences: Vec<Silence>,
 }
 
 impl LastLook {
@@ -92,6 +96,7 @@ impl LastLook {
             seen,
             gate: ticks.into_iter().next().and_then(|tick| tick.gate),
             overdue: rhythm::overdue(&looks, ctx.now()),
+            silences: silence::holding(ctx)?,
         })
     }
 
@@ -111,7 +116,7 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         .transpose()?;
     let mut seen = Vec::new();
     for row in look.seen.iter().filter(|row| row.repo == repo.slot) {
-        if let Some(now) = how(ctx, row)? {
+        if let Some(now) = how(ctx, look, row)? {
             seen.push(SeenLine {
                 short: row.sig.short().to_owned(),
                 title: title_line(ctx, row),
@@ -146,6 +151,12 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         sources_read: count(sources.iter().filter(|s| s.cause.is_none()).count()),
         sources: count(look.configured.iter().filter(|key| key.repo == repo.slot).count()),
         seen,
+        silences: look
+            .silences
+            .iter()
+            .filter(|silence| silence.slot == repo.slot)
+            .map(|silence| render::silence::line(silence, ctx.now()))
+            .collect(),
         stopped,
         lacks: policy.missing.first().cloned(),
     })
@@ -154,8 +165,9 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
 /// What is open, or was seen by the last look and is nobody's word: a tick that leaves any of it is no healthy one.
 pub fn unwell(ctx: &Ctx) -> Result<u64> {
     let mut n = ctx.store().open_incidents()?.len();
-    for row in &LastLook::read(ctx)?.seen {
-        n += usize::from(how(ctx, row)?.is_some_and(|now| !now.is_handled()));
+    let look = LastLook::read(ctx)?;
+    for row in &look.seen {
+        n += usize::from(how(ctx, &look, row)?.is_some_and(|now| !now.is_handled()));
     }
     Ok(count(n))
 }
@@ -165,11 +177,18 @@ fn count(n: usize) -> u64 {
 }
 
 /// Why something that the last look saw is no open incident; none where it is one.
-fn how(ctx: &Ctx, row: &SignatureRow) -> Result<Option<Now>> {
+fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
     if let Some(until) = row.ignored_until.filter(|until| *until > ctx.now()) {
         return Ok(Some(Now::Ignored(until)));
     }
-    let Some(incident) = ctx.store().incident_of(&row.sig)? else {
+    let incident = ctx.store().incident_of(&row.sig)?;
+    let silence = hold::silence(&look.silences, &row.repo, &row.target, ctx.now());
+    if let Some(silence) = silence.filter(|_| hold::can_be_silenced(row.kind))
+        && incident.as_ref().is_none_or(|incident| incident.outcome.is_some())
+    {
+        return Ok(Some(Now::Silenced(silence.until)));
+    }
+    let Some(incident) = incident else {
         return Ok(Some(if row.inventory { Now::FirstSight } else { Now::Once }));
     };
     Ok(match incident.outcome {
