@@ -1,5 +1,7 @@
 //! What `tick replay` prints: what a stored tick decided, and where today's code or configuration would decide otherwise.
 
+use std::fmt::Write as _;
+
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::Value;
@@ -140,7 +142,7 @@ fn part(page: &mut Page, label: &str, noun: &str, judged: &Judged) {
     };
     if judged.unreadable > 0 {
         let n = count(judged.unreadable as u64, noun);
-        text.push_str(&format!("; {n} of another version, not judged"));
+        let _ = write!(text, "; {n} of another version, not judged");
     }
     page.hanging(label, COLUMN, &text);
     for (what, differs) in judged.differ.iter().take(MOST) {
@@ -259,9 +261,8 @@ mod tests {
         Signatures   3 signals, the same
         Causes       no cause to judge; 1 cause of another version, not judged
         Decisions    1 of 1 turn otherwise
-                     incident 7f3a91c07f3a91c0-1 turn 3: then merge
-                     {"head":"4c1e9ad"}; now wait (CI moves next) (by today's
-                     configuration)
+                     incident 7f3a91c07f3a91c0-1 turn 3: then merge {"head":"4c1e9ad"};
+                     now wait (CI moves next) (by today's configuration)
 
         Not seen by the recorder
           - sentry/api (http-401) could not be read then
