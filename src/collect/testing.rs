@@ -20,6 +20,8 @@ pub(crate) fn target() -> Target {
         jsonrpc: Vec::new(),
         logs: Vec::new(),
         declared: Vec::new(),
+        vercel: None,
+        exec: Vec::new(),
     }
 }
 
@@ -86,11 +88,23 @@ pub(crate) fn run(config: &Config) -> Collected {
 
 /// One collection at [`NOW`], without waits between samples.
 pub(crate) fn run_with(config: &Config, sources: &Sources, cache: &HttpCache) -> Collected {
+    run_over(config, sources, cache, None, |redactor| Http::new(redactor, Vec::new()))
+}
+
+/// As [`run_with`], of one collector, over a client of the test's own.
+pub(crate) fn run_over(
+    config: &Config,
+    sources: &Sources,
+    cache: &HttpCache,
+    only: Option<&str>,
+    http: impl FnOnce(Redactor) -> Http,
+) -> Collected {
     let redactor = Redactor::new(config.secrets.values.values());
-    let http = Http::new(redactor.clone(), Vec::new());
+    let http = http(redactor.clone());
     let clock = Clock::start(Some(NOW.parse().unwrap()));
     let mut ctx = CollectContext::new(config, &http, &redactor, clock, sources, cache);
     ctx.resample = [Duration::ZERO; 2];
+    ctx.only = only;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -21,7 +21,7 @@ use super::{
 use crate::exit::{Exit, Fault};
 
 /// Declared collectors that are compiled into the binary (`collectors/` of the repository).
-pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry"];
+pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry", "statuspage"];
 
 /// What a config is made from.
 #[derive(Debug, Clone)]
@@ -332,6 +332,7 @@ mod tests {
             "SENTRY_AUTH_TOKEN",
             "SENTRY_ORG",
             "SENTRY_PROJECT_API",
+            "VERCEL_TOKEN",
             "TICK_HOME",
         ] {
             assert!(names.iter().any(|n| n == name), "{name} is not in .env.example");

@@ -55,6 +55,7 @@ pub struct Config {
     pub retry: Retry,
     pub notify: Notify,
     pub github: GitHubService,
+    pub vercel: VercelService,
     pub secrets: Secrets,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
     pub allow_private_hosts: Vec<String>,
@@ -103,6 +104,8 @@ pub struct Target {
     /// Log files on this machine that are followed.
     pub logs: Vec<PathBuf>,
     pub declared: Vec<DeclaredUse>,
+    pub vercel: Option<VercelProject>,
+    pub exec: Vec<ExecCheck>,
 }
 
 #[derive(Debug, Clone)]
@@ -150,6 +153,50 @@ pub struct DeclaredUse {
     pub values: BTreeMap<String, String>,
     /// Values of its secret placeholders, resolved from the environment.
     pub secrets: BTreeMap<String, SecretString>,
+}
+
+/// A project on Vercel; `VERCEL_TOKEN` opens it.
+#[derive(Debug, Clone)]
+pub struct VercelProject {
+    /// Id or name.
+    pub project: String,
+    /// Id or slug.
+    pub team: Option<String>,
+    pub logs: bool,
+    /// How long the plan keeps logs.
+    pub log_retention: Duration,
+    /// Vercel's own program, for logs that the API does not give.
+    pub cli: Option<PathBuf>,
+    /// Names and times of variables are read.
+    pub variables: bool,
+    pub domains: bool,
+}
+
+/// A program of the home's `collectors` that looks at something.
+#[derive(Debug, Clone)]
+pub struct ExecCheck {
+    /// As the owner calls it.
+    pub name: String,
+    /// Absolute path.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub output: ExecOutput,
+    pub every: Option<Duration>,
+    pub timeout: Duration,
+    /// Its environment beside what every child gets, resolved.
+    pub env: Vec<(String, SecretString)>,
+    /// What it may read beside the system's own and `collectors`.
+    pub read: Vec<PathBuf>,
+}
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecOutput {
+    /// The plugin convention: exit 0, 1, 2 or 3 and a line of text.
+    Nagios,
+    /// JSON: a list of signals, or an object that holds one.
+    Signals,
 }
 
 /// One command: program and arguments, split like POSIX words without any expansion.
@@ -256,6 +303,13 @@ pub enum MailBackend {
 pub struct GitHubService {
     pub api: Url,
     /// `https://github.com`; clone URLs start with it.
+    pub web: Url,
+}
+
+#[derive(Debug, Clone)]
+pub struct VercelService {
+    pub api: Url,
+    /// `https://vercel.com`; the history of logs is below it.
     pub web: Url,
 }
 

@@ -9,7 +9,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AgentKind, Billing, Mode};
+use super::{AgentKind, Billing, ExecOutput, Mode};
+
+mod exec;
+
+pub(super) use exec::Exec;
+
+pub(super) mod vercel;
 
 /// The owner's configuration of tick.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -56,6 +62,9 @@ pub(super) struct Root {
     /// Addresses of GitHub, for GitHub Enterprise.
     #[serde(default)]
     pub github: GitHub,
+    /// Addresses of Vercel.
+    #[serde(default)]
+    pub vercel: vercel::Service,
     /// What the HTTP client may reach.
     #[serde(default)]
     pub network: Network,
@@ -141,7 +150,15 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs and collectors above.
+    /// The project on Vercel that serves it. Default: none.
+    #[serde(default)]
+    #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
+    pub vercel: Option<vercel::Hosted>,
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
+    /// Several things that one repository deploys, by name, instead of sources of the repo itself.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -174,6 +191,14 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
+    /// The project on Vercel that serves it. Default: none.
+    #[serde(default)]
+    #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
+    pub vercel: Option<vercel::Hosted>,
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
 }
 
 /// A page that must answer.
@@ -602,6 +627,8 @@ defaults! {
     test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
+    exec_output: ExecOutput = ExecOutput::Nagios;
+    exec_timeout_seconds: u32 = 30;
     rpc_params: Value = Value::Array(Vec::new());
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;

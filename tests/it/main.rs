@@ -2,9 +2,13 @@
 //! of the repository, never through private functions.
 
 #[cfg(test)]
+mod alertmanager;
+#[cfg(test)]
 mod architecture;
 #[cfg(test)]
 mod blind;
+#[cfg(test)]
+mod bombs;
 #[cfg(test)]
 mod causes;
 #[cfg(test)]
@@ -15,6 +19,8 @@ mod collect;
 mod config_cli;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod exec;
 #[cfg(test)]
 mod fake_reds;
 #[cfg(test)]
@@ -37,6 +43,7 @@ mod papers;
 mod pushes;
 #[cfg(test)]
 mod replay;
+#[cfg(test)]
 mod retention;
 #[cfg(test)]
 mod silence;

@@ -52,20 +52,22 @@ const KEPT: [Kept; 3] = [
 
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
-        let own =
-            !(raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty() && raw.collectors.is_empty());
+        let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty();
+        let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty() && raw.vercel.is_none());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
                 jsonrpc: raw.jsonrpc.clone(),
                 logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
+                vercel: raw.vercel.clone(),
+                exec: raw.exec.clone(),
             };
             return vec![self.target(slot, slot.as_str(), &whole, at)];
         }
         let at_targets = at.key("targets");
         if own {
-            let what = "stands beside health, jsonrpc, logs or collectors of the repo itself";
+            let what = "stands beside sources (health, logs, …) of the repo itself";
             self.problem(at_targets.clone(), what, "move those into one of the targets");
         }
         let mut targets = Vec::new();
@@ -106,6 +108,8 @@ impl Checks<'_> {
             jsonrpc,
             logs: self.logs(&raw.logs, &at.key("logs")),
             declared: self.declared(slot, raw, &at.key("collectors")),
+            vercel: raw.vercel.as_ref().map(|raw| self.vercel(raw, &at.key("vercel"))),
+            exec: self.exec(&raw.exec, &at.key("exec")),
         }
     }
 
