@@ -26,9 +26,11 @@ fn untrusted(text: &str) -> Untrusted {
 /// Subject and body in which every text from outside is this one.
 pub(crate) fn filled(text: &str) -> (String, String) {
     let mut words = words(Status::NeedsYou);
-    (words.title, words.why) = (text.to_owned(), text.to_owned());
-    words.culprit = Some(text.to_owned());
-    words.before = vec![text.to_owned()];
+    // All but the sample are lines when they come here.
+    let line = untrusted(text).line(300);
+    (words.title, words.why) = (line.clone(), line.clone());
+    words.culprit = Some(line.clone());
+    words.before = vec![line];
     words.sample = Some(untrusted(text));
     mail(&words)
 }
