@@ -120,21 +120,21 @@ pub(crate) fn filled(evil: &Untrusted, nonce: &Nonce) -> [String; 3] {
     let set = PromptSet::shipped().unwrap();
     let all = |item: &Untrusted| vec![item.clone(), item.clone()];
     let mut one = triage();
-    one.commits = all(&evil);
+    one.commits = all(evil);
     let group = &mut one.groups[0];
     (group.template, group.culprit) = (evil.clone(), Some(evil.clone()));
-    (group.samples, group.before) = (all(&evil), all(&evil));
+    (group.samples, group.before) = (all(evil), all(evil));
     let mut two = fix();
     (two.template, two.culprit, two.guess) = (evil.clone(), Some(evil.clone()), Some(evil.clone()));
-    (two.suspected_files, two.samples) = (all(&evil), all(&evil));
-    (two.earlier[0].why, two.earlier[0].findings) = (evil.clone(), all(&evil));
+    (two.suspected_files, two.samples) = (all(evil), all(evil));
+    (two.earlier[0].why, two.earlier[0].findings) = (evil.clone(), all(evil));
     let mut three = audit();
     (three.template, three.proof) = (evil.clone(), evil.clone());
     // A longer one is no question to an auditor.
     if evil.analyse().len() <= MAX_DIFF {
         three.diff = evil.clone();
     }
-    (three.samples, three.findings) = (all(&evil), all(&evil));
+    (three.samples, three.findings) = (all(evil), all(evil));
 
     [
         set.triage(&one, nonce).unwrap(),
