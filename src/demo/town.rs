@@ -24,6 +24,7 @@ use super::{
     faults::{Fault, Rules, Site, Which},
     forge::{Author, By, Forge, Model},
     log::Log,
+    railway::Railway,
     serve::{Call, Reply, spoil},
     tracker::Tracker,
     world::WorldOptions,
@@ -38,9 +39,11 @@ pub struct Town {
     pub forge: Forge,
     pub tracker: Tracker,
     pub deployer: Deployer,
+    pub railway: Railway,
     pub records: Records,
     pub(super) app_url: String,
     pub(super) tracker_url: String,
+    pub(super) railway_url: String,
     faults: Mutex<Rules<Fault>>,
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
@@ -71,6 +74,7 @@ pub(super) struct Parts {
     pub tracker: Tracker,
     pub app_url: String,
     pub tracker_url: String,
+    pub railway_url: String,
 }
 
 impl Town {
@@ -86,9 +90,11 @@ impl Town {
             forge: parts.forge,
             tracker: parts.tracker,
             deployer: Deployer::default(),
+            railway: Railway::default(),
             records: Records::default(),
             app_url: parts.app_url,
             tracker_url: parts.tracker_url,
+            railway_url: parts.railway_url,
             faults: Mutex::default(),
             acts: Mutex::default(),
             requests: Mutex::default(),
@@ -156,6 +162,7 @@ impl Town {
             match call.site {
                 Site::Forge => self.forge.answer(self, call, faults),
                 Site::Tracker => self.tracker.answer(self, call),
+                Site::Railway => self.railway.answer(self, call),
                 Site::App => self.deployer.forward(call),
             }
         };
