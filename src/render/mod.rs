@@ -18,6 +18,7 @@ pub mod page;
 pub mod plan;
 pub mod pr;
 pub mod prompt;
+pub mod replay;
 pub mod sarif;
 pub mod silence;
 pub mod status;
