@@ -11,6 +11,7 @@ pub enum Site {
     Forge,
     Tracker,
     Railway,
+    Vercel,
     App,
 }
 

@@ -27,6 +27,7 @@ pub mod story;
 mod tests;
 pub mod town;
 pub mod tracker;
+pub mod vercel;
 mod world;
 
 pub use self::{
@@ -35,5 +36,6 @@ pub use self::{
     faults::{Fault, Site, Which},
     railway::{RAILWAY_ACCOUNT_TOKEN, RAILWAY_PROJECT, RAILWAY_PROJECT_TOKEN, RAILWAY_SERVICE},
     setup::Setup,
+    vercel::VERCEL_TOKEN,
     world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},
 };

@@ -27,6 +27,7 @@ use super::{
     railway::Railway,
     serve::{Call, Reply, spoil},
     tracker::Tracker,
+    vercel::Vercel,
     world::WorldOptions,
 };
 
@@ -44,6 +45,8 @@ pub struct Town {
     pub(super) app_url: String,
     pub(super) tracker_url: String,
     pub(super) railway_url: String,
+    pub vercel: Vercel,
+    pub(super) vercel_url: String,
     faults: Mutex<Rules<Fault>>,
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
@@ -75,6 +78,7 @@ pub(super) struct Parts {
     pub app_url: String,
     pub tracker_url: String,
     pub railway_url: String,
+    pub vercel_url: String,
 }
 
 impl Town {
@@ -95,6 +99,8 @@ impl Town {
             app_url: parts.app_url,
             tracker_url: parts.tracker_url,
             railway_url: parts.railway_url,
+            vercel: Vercel::default(),
+            vercel_url: parts.vercel_url,
             faults: Mutex::default(),
             acts: Mutex::default(),
             requests: Mutex::default(),
@@ -163,6 +169,7 @@ impl Town {
                 Site::Forge => self.forge.answer(self, call, faults),
                 Site::Tracker => self.tracker.answer(self, call),
                 Site::Railway => self.railway.answer(self, call),
+                Site::Vercel => self.vercel.answer(self, call),
                 Site::App => self.deployer.forward(call),
             }
         };

@@ -63,3 +63,5 @@ mod support;
 mod units;
 #[cfg(test)]
 mod verbs;
+#[cfg(test)]
+mod vercel;
