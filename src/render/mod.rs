@@ -10,6 +10,8 @@ pub mod guard;
 pub mod help;
 pub mod incidents;
 pub mod inert;
+#[cfg(test)]
+mod injection_tests;
 pub mod logs;
 pub mod mail;
 pub mod note;
