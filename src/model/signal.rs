@@ -86,6 +86,11 @@ impl Signal {
     /// The part of `evidence` that holds the text which was signed, where that is not the message.
     pub const SIGNED: &str = "signed";
 
+    /// A probe found nobody served.
+    pub fn is_outage(&self) -> bool {
+        matches!(self.kind, SignalKind::Health | SignalKind::Probe) && self.severity == Severity::Critical
+    }
+
     /// The text whose signature this is.
     pub fn signed_text(&self) -> &str {
         let other = self.evidence.get(Self::SIGNED).and_then(serde_json::Value::as_str);
