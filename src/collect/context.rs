@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
     time::Duration,
 };
@@ -289,6 +289,7 @@ impl<'a> Place<'a> {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                told: BTreeSet::new(),
                 variables: None,
                 blind_seconds: None,
             },

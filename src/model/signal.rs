@@ -135,6 +135,9 @@ pub struct CollectorOutcome {
     /// A deployment of this target is under way since then, where the source tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploying_since: Option<DateTime<Utc>>,
+    /// Kinds of changes that this look read for the whole of the last day.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub told: BTreeSet<ChangeKind>,
     /// Names of the variables that are set on the platform now, where the source tells them; never values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeSet<String>>,

@@ -1,40 +1,18 @@
 //! A service on Railway through the built program: well, broken, unreadable, and with an hour that is spent.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
-use tick::demo::{Fault, Pace, RAILWAY_PROJECT_TOKEN, RAILWAY_SERVICE, Setup, Site, Which, World, WorldOptions};
+use tick::demo::{Fault, RAILWAY_PROJECT_TOKEN, RAILWAY_SERVICE, Site, Which};
 
-use crate::spine::{Stage, at, shown};
+use crate::spine::Stage;
 
 fn stage() -> Stage {
-    let world = World::start(WorldOptions {
-        pace: Pace::Assumed,
-        app: false,
-        ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+    Stage::platform(("RAILWAY_TOKEN", RAILWAY_PROJECT_TOKEN), |world| {
+        json!({
+            "railway": { "api": world.railway_api() },
+            "repos": { "shop": { "railway": { "service": RAILWAY_SERVICE } } },
+            "retry": { "attempts": 1, "seconds": 0 },
+        })
     })
-    .unwrap();
-    let config = json!({
-        "railway": { "api": world.railway_api() },
-        "repos": { "shop": { "railway": { "service": RAILWAY_SERVICE } } },
-        "retry": { "attempts": 1, "seconds": 0 },
-    });
-    let setup = Setup {
-        mode: "observe",
-        config,
-        env: vec![("RAILWAY_TOKEN".to_owned(), RAILWAY_PROJECT_TOKEN.to_owned())],
-        ..Setup::new(PathBuf::from(env!("CARGO_BIN_EXE_tick")))
-    };
-    let home = world.tick_home(&setup).unwrap();
-    let stage = Stage { world, home };
-    stage.step(5);
-    stage
-}
-
-fn run(stage: &Stage, args: &[&str]) -> (Option<i32>, Value, String) {
-    let output = stage.tick(args);
-    let said = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    (output.status.code(), said, shown(&output))
 }
 
 fn blind(report: &Value) -> Vec<&str> {
@@ -51,7 +29,7 @@ fn a_look_tells_the_release_and_what_changed() {
     let stage = stage();
     let now = stage.world.now();
     stage.world.town().railway.variable("STRIPE_KEY", now);
-    let (code, snapshot, text) = run(&stage, &["collect", "--only", "railway"]);
+    let (code, snapshot, text) = stage.json(&["collect", "--only", "railway"]);
     assert_eq!(code, Some(0), "{text}");
     let seen = &snapshot["collectors"][0];
     let head = stage.world.main_head().unwrap();
@@ -75,7 +53,7 @@ fn a_look_tells_the_release_and_what_changed() {
 fn a_crash_is_told_at_once_and_its_end_too() {
     let stage = stage();
     let railway = &stage.world.town().railway;
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     stage.step(15);
     railway.line(
         stage.world.now() - chrono::TimeDelta::minutes(1),
@@ -85,7 +63,7 @@ fn a_crash_is_told_at_once_and_its_end_too() {
     railway.status(Some("CRASHED"));
     let mut opened = 0;
     for _ in 0..2 {
-        let (_, report, text) = run(&stage, &["--json"]);
+        let (_, report, text) = stage.json(&["--json"]);
         assert!(blind(&report).is_empty(), "{text}");
         let events = report["events"].as_array().unwrap();
         opened += events.iter().filter(|event| event["what"] == "opened").count();
@@ -99,7 +77,7 @@ fn a_crash_is_told_at_once_and_its_end_too() {
 #[test]
 fn what_cannot_be_read_is_blindness_and_never_calm() {
     let stage = stage();
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     stage.step(15);
     let status = |code| Fault::Status { code, performed: false };
     for fault in [
@@ -112,7 +90,7 @@ fn what_cannot_be_read_is_blindness_and_never_calm() {
         let api = Which::first("POST", "/graphql/v2").on(Site::Railway).always();
         stage.world.fault(api, fault.clone());
         for turn in 0..2 {
-            let (code, report, text) = run(&stage, &["--json"]);
+            let (code, report, text) = stage.json(&["--json"]);
             assert_eq!(code, Some(3), "{fault:?}\n{text}");
             let named = blind(&report);
             assert!(named.len() == 1 && named[0].starts_with("railway/"), "{named:?}");
@@ -121,7 +99,7 @@ fn what_cannot_be_read_is_blindness_and_never_calm() {
             stage.step(15);
         }
         stage.world.town().calm();
-        let (code, _, text) = run(&stage, &["--json"]);
+        let (code, _, text) = stage.json(&["--json"]);
         assert_eq!(code, Some(0), "{text}");
         let told = stage.world.mail().take().unwrap();
         assert!(told.len() == 1 && told[0].subject.contains("again"), "{told:?}");
@@ -133,10 +111,10 @@ fn what_cannot_be_read_is_blindness_and_never_calm() {
 #[test]
 fn an_error_in_a_good_status_is_blindness_too() {
     let stage = stage();
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     stage.world.town().railway.refuse("Service", Some("Not Authorized"));
     stage.step(15);
-    let (code, report, text) = run(&stage, &["--json"]);
+    let (code, report, text) = stage.json(&["--json"]);
     assert_eq!(code, Some(3), "{text}");
     let named = blind(&report);
     assert!(named.len() == 1 && named[0].ends_with("(not-authorised)"), "{named:?}");
@@ -148,18 +126,18 @@ fn the_limit_of_the_hour_is_kept_from_tick_to_tick() {
     let stage = stage();
     let railway = &stage.world.town().railway;
     railway.limit(8, stage.world.now() + chrono::TimeDelta::minutes(40));
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     let asked = railway.asked().len();
     for _ in 0..2 {
         stage.step(15);
-        let (code, report, text) = run(&stage, &["--json"]);
+        let (code, report, text) = stage.json(&["--json"]);
         assert_eq!(code, Some(3), "{text}");
         let named = blind(&report);
         assert!(named.len() == 1 && named[0].ends_with("(rate-limited)"), "{named:?}");
     }
     assert_eq!(railway.asked().len(), asked, "nothing was asked meanwhile");
     stage.step(15);
-    let (code, _, text) = run(&stage, &["--json"]);
+    let (code, _, text) = stage.json(&["--json"]);
     assert_eq!(code, Some(0), "{text}");
     drop(stage.world.mail().take().unwrap());
     stage.world.finish().unwrap();

@@ -358,6 +358,7 @@ impl Look<'_> {
             });
         }
         let names = own.iter().map(|one| self.session.line(&one.name, 100));
+        self.piece.outcome.told.insert(ChangeKind::Variable);
         self.piece.outcome.variables = Some(names.collect());
     }
 
