@@ -88,8 +88,8 @@ async fn compare(ctx: &Ctx, repo: &Repo, claim: &Claim, row: &SignatureRow) -> R
     let Some(previous) = previous(ctx, row, release)? else {
         return Ok(());
     };
+    // Triage fetched for the latest commits a moment ago; what is not there is not waited for.
     let mirror = ctx.mirror(repo).await?;
-    mirror.fetch().await?;
     let (Some(old), Some(new)) = (
         mirror.resolve(previous.as_str()).await?,
         mirror.resolve(release.as_str()).await?,
