@@ -46,7 +46,7 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let mut told = 0;
     for id in fresh(old, new, &kinds) {
         // The smallest node that says it is enough.
-        if told < 3 && looks(new, id) {
+        if told < 3 && (looks(new, id) || mirrored(new, id)) {
             told += 1;
             hits.push(reject("special-cased", new, id, WHY));
         }
@@ -112,6 +112,30 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
             mirror && tests && !ast.flat(id).contains("import (")
         }
     }
+}
+
+/// A program that reads its own stack or modules beside a word for tests.
+fn mirrored(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(id);
+    let last = path.rsplit('.').next().unwrap_or_default();
+    let stack = match ast.kind(id) {
+        Kind::Call => {
+            let words = "stack extract_stack currentframe _getframe caller caller_locations getStackTrace Callers \
+                GetAssemblies GetLoadedModules StackTrace";
+            listed(words, last)
+        }
+        Kind::Name => ast.grammar == Grammar::Ruby && listed("caller caller_locations", ast.word(id)),
+        _ => false,
+    };
+    if !stack {
+        return false;
+    }
+    let within = |n: Id| matches!(ast.kind(n), Kind::Function | Kind::Lambda);
+    let around = ast.above(id).filter(|up| within(*up)).last().unwrap_or(Ast::ROOT);
+    ast.walk(around).filter(|n| ast.kind(*n) == Kind::Text).any(|n| {
+        let text = literal::inner(ast.source(n)).to_lowercase();
+        text.len() <= 24 && (is_runner(&text) || text.contains("test") || text.contains("spec"))
+    })
 }
 
 fn is_runner(text: &str) -> bool {

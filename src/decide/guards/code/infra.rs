@@ -37,6 +37,33 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
         }
     }
     coverage(old, new, hits);
+    settings_lost(old, new, hits);
+}
+
+/// Settings by which a framework finds more, and which are gone or turned off.
+const STRICT: &str = "\
+    verify_partial_doubles verify_doubled_constant_names raise_errors_for_deprecations! raise_on_warning= \
+    fail_if_no_examples disable_monkey_patching!";
+
+fn settings_lost(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let set = |ast: &Ast<'_>| -> Vec<(String, Id)> {
+        let named = ast.walk(Ast::ROOT).filter(|n| match ast.kind(*n) {
+            Kind::Assign => ast.kids(*n).get(1).is_some_and(|v| ast.source(*v) == "true"),
+            Kind::Call => true,
+            _ => false,
+        });
+        let key = |n: Id| {
+            let target = if ast.kind(n) == Kind::Assign { ast.kids(n).first().copied()? } else { n };
+            let path = ast.path(target);
+            path.rsplit('.').next().map(str::to_owned)
+        };
+        named.filter_map(|n| key(n).filter(|k| listed(STRICT, k)).map(|k| (k, n))).collect()
+    };
+    let Some(old) = old else { return };
+    let kept = set(new);
+    for (_, id) in set(old).into_iter().filter(|(n, _)| !kept.iter().any(|(k, _)| k == n)) {
+        hits.push(reject("test-infra", new, Ast::ROOT, "a strict setting of the framework is gone").change(&old.shown(id), ""));
+    }
 }
 
 struct Sign {
@@ -183,6 +210,9 @@ fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let links = ast.chain(id);
     let last = links.last()?;
     let args = last.args.clone().unwrap_or_default();
+    if listed("run_with_retry retry_on", last.name) && last.args.is_some() {
+        return Some("the set-up repeats tests until they pass");
+    }
     if listed(CHOOSING, last.name) && links.len() > 1 {
         return Some("the set-up chooses which tests run, or repeats them");
     }

@@ -157,12 +157,19 @@ fn is_unit(
                     .iter()
                     .rev()
                     .map(|l| l.name)
-                    .find(|n| !matches!(*n, "class" | "java" | ""));
-                name.is_some_and(|n| units.contains(n) && n.starts_with(char::is_uppercase))
+                    .find(|n| !matches!(*n, "class" | "java" | "new" | ""));
+                let unit = |n: &str| units.contains(n) && n.starts_with(char::is_uppercase);
+                name.is_some_and(|n| unit(n) || n == "described_class" || made_in_set_up(ast, id, n))
             }
             _ => false,
         }
     })
+}
+
+/// A spy around a new object of the class that the file is named after.
+fn made_in_set_up(ast: &Ast<'_>, id: Id, name: &str) -> bool {
+    let suite = ast.above(id).find(|up| ast.kind(*up) == Kind::Class).map(|c| ast.word(c));
+    suite.is_some_and(|s| s.strip_suffix("Test").or(s.strip_suffix("Tests")).or(s.strip_suffix("Spec")) == Some(name))
 }
 
 /// Ruby's `allow(unit).to receive(:name)`: the object is the unit itself and no helper of it.

@@ -6,16 +6,18 @@ use std::{
     rc::Rc,
 };
 
-use super::words;
-use crate::decide::guards::{
-    listed::listed,
-    syntax::{Ast, Id, Kind, literal},
+use super::{
+    vocabulary::{is_manner, is_vocabulary, makes_double},
+    words,
 };
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
 
 /// Definitions within definitions are followed this far.
 const DEEPEST: usize = 6;
 /// Elements that a bag holds at most.
 const MOST: usize = 2_000;
+/// Nodes that are looked at for one bag.
+const STEPS: usize = 20_000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Bag {
@@ -151,6 +153,12 @@ impl<'a> Scope<'a> {
             if part != target && word.starts_with(char::is_uppercase) {
                 continue;
             }
+            if is_field(ast, target) {
+                if let Some(value) = value {
+                    self.defs.entry(ast.source(target)).or_default().push(value);
+                }
+                break;
+            }
             if matches!(ast.kind(target), Kind::Member | Kind::Index) {
                 break;
             }
@@ -223,7 +231,7 @@ impl<'a> Scope<'a> {
 
     pub(super) fn bag(&self, ast: &Ast<'a>, id: Id) -> Bag {
         let mut bag = Bag::default();
-        self.fill(ast, id, &mut Vec::new(), &mut bag);
+        self.fill(ast, id, &mut Open::default(), &mut bag);
         bag.values.sort();
         bag
     }
@@ -237,8 +245,9 @@ impl<'a> Scope<'a> {
         shallow.bag(ast, id)
     }
 
-    fn fill(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
-        if bag.values.len() >= MOST {
+    fn fill(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
+        open.steps += 1;
+        if bag.values.len() >= MOST || open.steps > STEPS {
             return;
         }
         match ast.kind(id) {
@@ -249,6 +258,7 @@ impl<'a> Scope<'a> {
             Kind::Text => Self::pieces(ast, id, bag),
             Kind::Name => self.name(ast, id, open, bag),
             Kind::Member if self.is_column(ast, id) => return,
+            Kind::Member if is_field(ast, id) => return self.field(ast, id, open, bag),
             // The name tells nothing, what it is a part of does.
             Kind::Member if self.is_of_error(ast, id) => {}
             Kind::Member => Self::called(ast.word(id), bag),
@@ -301,10 +311,17 @@ impl<'a> Scope<'a> {
     }
 
     /// A call without the messages that are meant for people.
-    fn call(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
+    fn call(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
         let links = ast.chain(id);
         let word = links.last().map(|l| words::plain(l.name)).unwrap_or_default();
         let kids = ast.kids(id);
+        if makes_double(&word) {
+            let given = kids.iter().skip(1);
+            for kid in given.filter(|k| matches!(ast.kind(**k), Kind::Pair | Kind::Map | Kind::Lambda)) {
+                self.fill(ast, *kid, open, bag);
+            }
+            return;
+        }
         let message = match word.as_str() {
             "expect" | "expecterr" | "as" | "describedas" | "withfailmessage" | "because" => Some(0),
             _ if words::is_assertion(&word) || words::is_assertion_library(&word) => Some(2),
@@ -342,12 +359,13 @@ impl<'a> Scope<'a> {
         (words::logs(&path) || fails) && !self.is_local(&path)
     }
 
-    fn pair(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
+    fn pair(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
         let kids = ast.kids(id);
         let Some((key, rest)) = kids.split_first() else {
             return;
         };
         match ast.kind(*key) {
+            Kind::Name if is_manner(ast.word(*key)) => {}
             Kind::Name => Self::called(ast.word(*key), bag),
             Kind::Text if ast.kids(*key).is_empty() => Self::called(literal::inner(ast.source(*key)), bag),
             _ => self.fill(ast, *key, open, bag),
@@ -363,7 +381,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    fn name(&self, ast: &Ast<'a>, id: Id, open: &mut Vec<&'a str>, bag: &mut Bag) {
+    fn name(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
         let name = ast.word(id);
         if !self.is_local(name) {
             match self.foreign.get(name).filter(|_| !self.shallow) {
@@ -375,10 +393,10 @@ impl<'a> Scope<'a> {
             }
             return;
         }
-        if self.shallow || open.len() >= DEEPEST || open.contains(&name) {
+        if self.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
             return;
         }
-        open.push(name);
+        open.names.push(name);
         for def in self.meant(ast, id) {
             match ast.kind(def) {
                 Kind::Function | Kind::Lambda => {
@@ -393,7 +411,32 @@ impl<'a> Scope<'a> {
                 _ => self.fill(ast, def, open, bag),
             }
         }
-        open.pop();
+        open.names.pop();
+    }
+
+    /// A field of the suite, which its set-up gave a value.
+    fn field(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
+        let name = ast.source(id);
+        let defs = self.definitions(name);
+        if defs.is_empty() {
+            // Only the receiver of a suite in Go is known to be none of the product's.
+            if ast.grammar != Grammar::Go {
+                Self::called(ast.word(id), bag);
+            }
+            return;
+        }
+        if self.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
+            return;
+        }
+        open.names.push(name);
+        for def in defs {
+            let mut inner = Bag::default();
+            self.fill(ast, *def, open, &mut inner);
+            bag.values.append(&mut inner.values);
+            bag.reach.append(&mut inner.names);
+            bag.reach.append(&mut inner.reach);
+        }
+        open.names.pop();
     }
 
     /// The last definition before a use; all where none stands before it.
@@ -405,6 +448,25 @@ impl<'a> Scope<'a> {
             None => all.to_vec(),
         }
     }
+}
+
+/// What is being followed, and how many nodes were looked at for it.
+#[derive(Default)]
+struct Open<'a> {
+    names: Vec<&'a str>,
+    steps: usize,
+}
+
+/// `self.client`, `this.client`; in Go a field of the suite that a test is a method of.
+fn is_field(ast: &Ast<'_>, id: Id) -> bool {
+    let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
+    let called = ast.above(id).next().is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id));
+    let owner = root.is_some_and(|o| match ast.word(*o) {
+        "self" | "this" => ast.grammar != Grammar::Rust,
+        "s" | "suite" | "ts" => ast.grammar == Grammar::Go,
+        _ => false,
+    });
+    ast.kind(id) == Kind::Member && owner && !called
 }
 
 /// The zero with which a loop begins to count: others count without saying so.
@@ -435,22 +497,4 @@ fn constant(source: &str) -> String {
         "None" | "nil" | "null" | "undefined" => "null".to_owned(),
         other => other.to_lowercase(),
     }
-}
-
-/// Words of test libraries and languages, which say how something is checked and not what.
-fn is_vocabulary(name: &str) -> bool {
-    let word = words::plain(name);
-    let known = "\
-        tovec tolist toarray cloned copied asslice asbytes asderef intoiter u8 u16 u32 u64 i32 i64 usize bool str \
-        self this super crate cls expect assert require chai vi jest sinon t tb b not to tonot notto resolves \
-        rejects be been have has does with and pytest unittest mock ok err some none unwrap unwraperr expecterr \
-        tostring string iter len length size clone asref asstr collect is deep soft should must each foreach map \
-        zip enumerate range of listof arrays aslist assertions matcher matchers describe it test fail error \
-        errorf fatal fatalf helper reflect cmp errors promise all assertthat verify times that withmessage \
-        getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
-        new f64 await";
-    listed(known, &word)
-        || words::is_assertion(&word)
-        || words::is_loose(&word)
-        || words::matcher(&word) != words::Strength::Part
 }

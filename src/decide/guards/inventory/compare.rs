@@ -115,11 +115,13 @@ impl Compare<'_> {
 
     /// The same test on both sides: by file and name, by body, by name elsewhere.
     fn pair(&mut self) {
-        let ways: [fn(&Old, &New) -> bool; 4] = [
+        let ways: [fn(&Old, &New) -> bool; 5] = [
             |o, n| o.file == n.file && o.case.name == n.case.name,
             |o, n| o.case.body == n.case.body && !o.case.body.is_empty() && o.case.name.last() == n.case.name.last(),
             |o, n| o.case.body == n.case.body && !o.case.body.is_empty(),
             |o, n| o.case.name == n.case.name && o.case.name.last().is_some_and(|l| !l.is_empty()),
+            // Its suite has another name, or none any more.
+            |o, n| o.file == n.file && o.case.name.last() == n.case.name.last() && o.case.name.last().is_some(),
         ];
         for way in ways {
             for o in 0..self.old.len() {
@@ -338,6 +340,9 @@ impl Compare<'_> {
         let hit = if let Some(value) = missing.first() {
             let why = "a value that the test works with is another one";
             self.rewritten(file, why, new.case.line, value, "")
+        } else if let Some((line, text)) = super::order::turned(&old.case, &new.case) {
+            let why = "what the test does stands in another order";
+            self.rewritten(file, why, line, "", &text)
         } else {
             put.and_then(|(line, text)| {
                 let why = "a statement that changes what is tested is put into the test";

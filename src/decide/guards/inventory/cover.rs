@@ -19,7 +19,9 @@ pub(super) fn covers(old: &Check, new: &Check) -> Cover {
     let stricter = new.strength > old.strength;
     // How far off a value might be goes with the nearness.
     let apart = old.tolerance.filter(|_| new.tolerance.is_none() && stricter);
-    let fits = |a: &Bag, b: &Bag| holds(b, a, stricter, apart);
+    // Elements that are looked at one by one say how many there are, and which stands where.
+    let listed = (stricter && new.room > 1).then_some(new.room);
+    let fits = |a: &Bag, b: &Bag| holds(b, a, stricter, apart, listed, old.counts);
     let [o0, o1] = &old.sides;
     let [n0, n1] = &new.sides;
     if strong && (fits(o0, n0) && fits(o1, n1) || fits(o0, n1) && fits(o1, n0)) {
@@ -47,7 +49,7 @@ fn polarity(old: &Check, new: &Check) -> bool {
 
 /// Names and values of the old side are in the new one. Where the check became stricter, a part of a text may have
 /// become the text, and a word for truth a value.
-fn holds(new: &Bag, old: &Bag, stricter: bool, apart: Option<f64>) -> bool {
+fn holds(new: &Bag, old: &Bag, stricter: bool, apart: Option<f64>, listed: Option<usize>, counts: bool) -> bool {
     if new.holds(old) {
         return true;
     }
@@ -56,7 +58,11 @@ fn holds(new: &Bag, old: &Bag, stricter: bool, apart: Option<f64>) -> bool {
     }
     new.missing(old).iter().all(|value| {
         let inner = value.trim_matches('"');
+        let number = literal::value(value);
+        let place = listed.is_some_and(|all| number.is_some_and(|n| n < all as f64 && n >= -1.0 && n.fract() == 0.0));
         matches!(inner, "true" | "false" | "null")
+            || place
+            || counts && listed.is_some_and(|all| number == Some(all as f64))
             || apart.is_some_and(|a| literal::value(value) == Some(a))
             || new.values.iter().any(|v| v.contains(inner))
     })

@@ -4,7 +4,7 @@ use super::{
     Check, Statement,
     bag::Bag,
     checks::{NOT_AWAITED, SOMETIMES, Scan},
-    truth::{Claim, loosened},
+    truth::{Claim, is_length, loosened},
     words::{Strength, plain},
 };
 use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
@@ -83,8 +83,17 @@ impl Scan<'_, '_> {
             flat: ast.flat(id),
             own: self.scope.written(ast, id),
             tolerance: claim.tolerance.or_else(|| nearness(ast, &claim.wanted)),
+            counts: counts(ast, id, claim),
         }
     }
+}
+
+/// `len(x) == 3`, `expect(x).toHaveLength(3)`, `assertThat(x).hasSize(3)`
+fn counts(ast: &Ast<'_>, id: Id, claim: &Claim) -> bool {
+    let word = ast.chain(id).last().map(|l| plain(l.name)).unwrap_or_default();
+    let says = ["length", "size", "count", "len"].iter().any(|w| word.ends_with(w));
+    let measured = claim.subject.iter().chain(&claim.wanted).any(|s| is_length(ast, *s));
+    ast.kind(id) == Kind::Call && says || measured
 }
 
 /// How far off a value may be, where what is wanted says so itself: `approx(1, abs=2)`, `closeTo(1, 2)`.
@@ -111,6 +120,25 @@ fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
     numbers.filter_map(|n| literal::value(ast.source(n))).reduce(f64::max)
 }
 
+/// The local object whose method is called, in an assertion too; or the function of a bare call.
+fn acts_on(ast: &Ast<'_>, id: Id) -> Option<String> {
+    let bare = ast.kind(id) == Kind::Call && ast.kids(id).first().is_some_and(|c| ast.kind(*c) == Kind::Name);
+    let checks = super::operands::claims(ast, id).is_some();
+    if bare && !checks {
+        return Some(ast.word(ast.kids(id)[0]).to_owned());
+    }
+    let local = |call: Id| {
+        let object = ast.kids(*ast.kids(call).first()?).first().copied()?;
+        let name = (ast.kind(object) == Kind::Name).then(|| ast.word(object))?;
+        let known = super::vocabulary::is_vocabulary(name) || name.starts_with(char::is_uppercase);
+        (!known).then(|| name.to_owned())
+    };
+    ast.walk(id)
+        .filter(|n| ast.kind(*n) == Kind::Call)
+        .filter(|n| ast.kids(*n).first().is_some_and(|c| ast.kind(*c) == Kind::Member))
+        .find_map(local)
+}
+
 /// The statements of a body, each with the name that it gives a value.
 pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
     let changes = |id: Id| {
@@ -123,6 +151,7 @@ pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
         flat: ast.flat(id),
         line: ast.line(id),
         changes: changes(id),
+        acts_on: acts_on(ast, id),
         part: ast
             .kids(id)
             .first()

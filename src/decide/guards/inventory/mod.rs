@@ -10,8 +10,11 @@ mod cover;
 mod find;
 mod fixtures;
 mod foreign;
+mod generated;
+mod hooks;
 mod made;
 mod operands;
+mod order;
 mod outcome;
 mod recognise;
 mod rows;
@@ -19,6 +22,7 @@ mod runs;
 mod scope;
 mod switch;
 mod truth;
+mod vocabulary;
 mod words;
 
 use std::collections::BTreeSet;
@@ -30,6 +34,7 @@ pub(super) use compare::{Answer, Names, TestFile, compare};
 pub(super) use find::inventory;
 pub(super) use fixtures::{fewer_inputs, rewritten};
 pub(super) use foreign::Foreign;
+pub(super) use hooks::skipping_hooks;
 use switch::Switch;
 use words::Strength;
 
@@ -51,9 +56,28 @@ pub(super) struct Check {
     own: Bag,
     /// Allowed distance, where there is one.
     tolerance: Option<f64>,
+    /// It only counts elements.
+    counts: bool,
 }
 
 impl Check {
+    /// What a row of a table that a macro reads is checked for, whatever the macro does with it.
+    fn of_row(text: &str, line: u32, bag: Bag) -> Self {
+        Self {
+            line,
+            shown: text.to_owned(),
+            strength: Strength::Part,
+            weak: None,
+            negated: false,
+            sides: [bag, Bag::default()],
+            room: 1,
+            flat: text.to_owned(),
+            own: Bag::default(),
+            tolerance: None,
+            counts: false,
+        }
+    }
+
     /// A mark that wants the test to end with an error; with a message or a class it says which.
     fn of_mark(ast: &Ast<'_>, mark: Id, bag: Bag) -> Self {
         let says = !bag.values.is_empty() || !bag.names.is_empty();
@@ -68,6 +92,7 @@ impl Check {
             flat: ast.flat(mark),
             own: Bag::default(),
             tolerance: None,
+            counts: false,
         }
     }
 }
@@ -106,6 +131,8 @@ struct Statement {
     changes: Option<String>,
     /// Only a part of it.
     part: bool,
+    /// What keeps a state between statements: the object of a call, or a function that is called for its effect.
+    acts_on: Option<String>,
 }
 
 /// What stands in a file beside its cases.

@@ -4,7 +4,10 @@ use super::{
     truth::{Claim, truth},
     words::{self, Strength, plain},
 };
-use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, Link, literal};
+use crate::decide::guards::{
+    listed::listed,
+    syntax::{Ast, Grammar, Id, Kind, Link, literal},
+};
 
 /// The claims of a call; none when it is no assertion.
 pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
@@ -29,6 +32,10 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
         let (strength, never) = how_often(ast, &links[0]);
         let claim = Claim::new(strength, vec![ast.kids(id)[0]], wanted.collect());
         return Some(vec![claim.not(never)]);
+    }
+    // What no one else was asked: `verifyNoMoreInteractions(mock)`.
+    if word.starts_with("verifyno") || word.starts_with("confirmverified") {
+        return Some(vec![Claim::new(Strength::Exact, last.args.clone()?, Vec::new())]);
     }
     assertion(ast, id, &links)
 }
@@ -318,8 +325,21 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     let by_library = words::is_assertion_library(&owner)
         && (words::matcher(&word) != Strength::Part || words::is_truth(&word) || is_part_word(&word));
     let counts = matches!(word.as_str(), "assertions" | "hasassertions" | "plan") && links.len() == 2;
-    if !(words::is_assertion(&word) || by_library || counts) || words::fails(&word) {
+    let suite = ast.grammar == Grammar::Go && links.len() == 2 && is_suite(&owner) && is_go_assertion(&word);
+    let wants_error = ast.grammar == Grammar::Go && matches!(word.as_str(), "error" | "errorf") && {
+        let library = matches!(owner.as_str(), "assert" | "require");
+        library && args.len() > usize::from(links[links.len() - 2].args.is_none()) || suite
+    };
+    if !(words::is_assertion(&word) || by_library || counts || suite) || words::fails(&word) && !wants_error {
         return None;
+    }
+    if words::groups(&word) && args.iter().any(|a| ast.kind(*a) == Kind::Lambda) {
+        return None;
+    }
+    if wants_error {
+        let skip = usize::from(args.first().is_some_and(|a| is_tester(ast, *a)));
+        let subject = args.iter().skip(skip).take(1).copied().collect();
+        return Some(vec![Claim::new(Strength::Truthy, subject, Vec::new())]);
     }
     if ast.grammar == Grammar::Go && args.first().is_some_and(|a| is_tester(ast, *a)) {
         args.remove(0);
@@ -341,6 +361,19 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     let mut claim = claim.not(negated);
     narrow(ast, &mut claim);
     Some(vec![claim])
+}
+
+/// The receiver of a suite in Go.
+fn is_suite(owner: &str) -> bool {
+    matches!(owner, "s" | "suite" | "ts")
+}
+
+fn is_go_assertion(word: &str) -> bool {
+    let words = "\
+        equal equalvalues notequal error errorf erroris erroras errorcontains noerror nil notnil true false empty \
+        notempty len contains notcontains elementsmatch same greater less greaterorequal lessorequal indelta panics \
+        zero regexp jsoneq subset exactly equalerror withinduration";
+    listed(words, word)
 }
 
 fn is_tester(ast: &Ast<'_>, id: Id) -> bool {

@@ -1,6 +1,9 @@
 //! Tables: what a case is repeated with. Each row is an instance of the checks below it.
 
-use super::bag::{Bag, Scope};
+use super::{
+    bag::{Bag, Scope},
+    words::plain,
+};
 use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
 
 /// With more rows a table is one instance.
@@ -8,13 +11,26 @@ const MOST: usize = 100;
 
 /// The rows of what a loop or a parametrised test runs through; none where it is not written out.
 pub(super) fn rows<'a>(ast: &Ast<'a>, scope: &Scope<'a>, id: Id) -> Option<Vec<Bag>> {
-    let list = list(ast, scope, id, 0)?;
-    let kids = ast.kids(list);
+    let list = list(ast, scope, id, 0);
+    let kids = match list {
+        Some(list) => ast.kids(list),
+        None => gathered(ast, id)?,
+    };
     if kids.len() > MOST {
         return None;
     }
     let runs = kids.iter().filter(|row| !is_off(ast, **row));
     Some(runs.map(|row| row_bag(ast, scope, *row)).collect())
+}
+
+/// `Stream.of(arguments(…), arguments(…))`, `listOf(row(…), row(…))`
+fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
+    let last = ast.chain(id).pop()?;
+    let gathers = ["of", "aslist", "listof", "arrayof", "setof", "sequenceof", "arrays.aslist"];
+    let args = ast.kids(id).get(1..)?;
+    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call);
+    (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
+        .then_some(args)
 }
 
 /// `pytest.param(…, marks=pytest.mark.skip)`
@@ -46,7 +62,12 @@ fn row_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id) -> Bag {
 fn cells(line: &str) -> Bag {
     let mut values: Vec<String> = line
         .split([',', '|'])
-        .map(|cell| cell.trim().trim_matches(['\'', '"']))
+        .map(|cell| {
+            // What is put into a text stands in braces.
+            let bare = cell.trim();
+            let inner = bare.strip_prefix("${").and_then(|c| c.strip_suffix('}')).unwrap_or(bare);
+            inner.trim().trim_matches(['\'', '"', '`'])
+        })
         .filter(|cell| !cell.is_empty())
         .map(|cell| match cell.parse::<f64>() {
             Ok(_) => literal::number(cell),

@@ -63,7 +63,7 @@ const STRICT: &str = "\
     coverage cov covfailunder failunder strict strictmarkers strictconfig check alltargets workspace all \
     allfeatures race forbidonly forbidpending ci werror dwarnings d maxwarnings locked frozenlockfile frozen \
     failonrisky failonwarning failonskipped failonincomplete vet doctestmodules doc recursive checkcoverage \
-    noemit diff exitcode errorexitcode fail failoninconclusive shuffle warningsaserrors immutable failonempty \
+    noemit diff exitcode errorexitcode fail failoninconclusive shuffle randomize random warningsaserrors immutable failonempty \
     bail failzerotests errorondeprecated reporterrors failurelevel strictequality denywarnings verify \
     detectopenhandles";
 

@@ -103,7 +103,7 @@ fn on(text: &str) -> bool {
     matches!(
         text.to_lowercase().as_str(),
         "true" | "yes" | "1" | "on" | "error" | "all"
-    )
+    ) || text.contains("${{")
 }
 
 fn key_of(path: &[String]) -> String {
@@ -221,7 +221,7 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
-        Trend::Off if on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched on")),
+        Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => weaker(format!("{name} is switched on")),
         Trend::On if !on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched off")),
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
@@ -240,6 +240,11 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
         _ => {}
     }
+}
+
+/// Something of the same task or job was there.
+fn stood_before(path: &[String], was: &Groups<'_>) -> bool {
+    was.keys().any(|p| p.len() > 2 && p[..2] == path[..2])
 }
 
 /// An action of somebody else whose name says that it checks.

@@ -54,7 +54,7 @@ const LIMITS: &str = "\
     globaltimeout defaultcommandtimeout slow maxwarnings max maxcomplexity complexity maxlinelength maxlines \
     maxfailures threshold maximumcoveragedrop maximumdrop tolerance allowedfailures maxdiffpixels \
     maxdiffpixelratio maxsameissues maxissuesperlinter maxerrors faillimit maxallowedviolations slowtimeout \
-    terminateafter";
+    terminateafter mincomplexity minconfidence minoccurrences";
 
 const ON: &str = "\
     active failskips \
@@ -62,6 +62,7 @@ const ON: &str = "\
     nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
     forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
     treatwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
+    tests forbidonly forbidpending failtaskonfailedtests checkleaks failzero debugassertions \
     enforceonminorreleases failfast haltonfailure stoponfailure errorsummary codeanalysistreatwarningsaserrors \
     nullable";
 
@@ -72,7 +73,7 @@ const ON_STARTS: &str = "\
 const OFF: &str = "\
     skiplibcheck passwithnotests continueonerror testfailureignore dangerouslyignoreunhandlederrors \
     informational softfail exitzero warnonly nocheck updatesnapshots noresolve optional quiet \
-    noerroronunmatchedpattern maventestskip nocoverage onlychanged";
+    noerroronunmatchedpattern maventestskip nocoverage onlychanged invert";
 
 const OFF_STARTS: &str = "\
     allow ignore skip disable permit suppress continueon nofail passwith exclude";
@@ -103,7 +104,7 @@ const COMMANDS: &str = "\
     steps install beforeinstall argv precommit prepush testcommand buildcommand task commandspre commandspost";
 
 const OPTIONS: &str = "\
-    addopts args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
+    addopts arg compilerarg args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
     arguments";
 
 const SET_UP: &str = "\
@@ -147,6 +148,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if rules && severity(value).is_some() {
         return Trend::Severity;
     }
+    let templated = !element && value.contains("${{") && (is(OFF) || starts(OFF_STARTS));
+    if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {
+        return Trend::Off;
+    }
     if within(&["scripts", "tasks"]) || is(COMMANDS) {
         return Trend::Command;
     }
@@ -160,7 +165,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
             return Trend::Bar;
         }
+        let clippy = last.ends_with("threshold")
+            && ["too", "complexity", "size", "bools"].iter().any(|w| last.contains(w));
         if is(LIMITS)
+            || clippy
             || last.ends_with("timeout")
             || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel")
         {
@@ -176,6 +184,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if within(&["matrix"]) && element {
         let excluded = keys.iter().any(|k| k == "exclude");
         return if excluded { Trend::LeftOut } else { Trend::TakenIn };
+    }
+    // What stands below an exception belongs to it.
+    if within(&["excluderules", "exclusions", "suppressions"]) {
+        return Trend::LeftOut;
     }
     let leaves = element && begins("exclude ignore omit skip disable suppress norecurse blacklist", last);
     if (is(LEFT_OUT) || leaves) && !flag || within(&["perfileignores", "pathsignore"]) {
@@ -230,7 +242,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         stryker. ava.config karma.conf wdio.conf eslint.config .eslintrc biome.json .stylelintrc \
         stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
         .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
-        dockerfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
+        dockerfile jenkinsfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
         build.gradle settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
     let names = "\
         package.json pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini .coveragerc mypy.ini .mypy.ini \

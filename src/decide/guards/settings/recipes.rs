@@ -17,6 +17,8 @@ struct Target {
     needs: Vec<String>,
     lines: Vec<Command>,
     line: u32,
+    /// It runs under a condition of its own.
+    conditional: bool,
 }
 
 type Targets = BTreeMap<String, Target>;
@@ -26,6 +28,7 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
     let read: fn(&str) -> Targets = match name {
         "makefile" | "gnumakefile" | "justfile" => make,
         "rakefile" => rake,
+        _ if name.starts_with("jenkinsfile") || extension(name) == "jenkinsfile" => jenkins,
         _ if extension(name) == "mk" => make,
         _ if name.starts_with("dockerfile") || name.ends_with(".dockerfile") || name == "containerfile" => docker,
         _ => return false,
@@ -37,6 +40,9 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
         let line = if after.line > 0 { after.line } else { before.line };
         for need in before.needs.iter().filter(|n| !after.needs.contains(n)) {
             out.weaker(format!("{target} no longer needs it"), line, need, "");
+        }
+        if after.conditional && !before.conditional {
+            out.weaker(format!("{target} runs only where a condition holds"), line, "", "when");
         }
         script(target, &before.lines, &after.lines, line, out);
     }
@@ -99,6 +105,46 @@ fn make(text: &str) -> Targets {
         }
     }
     out.remove(".PHONY");
+    out
+}
+
+/// Each stage of a pipeline is a target, with the lines that it gives to a shell.
+fn jenkins(text: &str) -> Targets {
+    let mut out = Targets::new();
+    let mut stage = String::from("pipeline");
+    let mut lenient = false;
+    for (at, raw) in text.lines().enumerate() {
+        let line = raw.trim();
+        let quoted = |l: &str| l.split(['\'', '"']).find(|p| p.trim_matches(['(', ' ']).len() > 1).map(str::to_owned);
+        if let Some(rest) = line.strip_prefix("stage") {
+            stage = quoted(rest).unwrap_or_default();
+            lenient = false;
+        }
+        lenient |= ["catchError", "warnError", "try {", "try{"].iter().any(|w| line.starts_with(w));
+        let target = out.entry(stage.clone()).or_default();
+        target.conditional |= line.starts_with("when {") || line.starts_with("when{");
+        let Some((word, rest)) = ["sh ", "sh(", "bat ", "bat(", "powershell ", "pwsh "]
+            .iter()
+            .find_map(|w| line.strip_prefix(w).map(|rest| (*w, rest)))
+        else {
+            continue;
+        };
+        let rest = rest.trim_start_matches("script:").trim();
+        let body = rest.trim_matches(['(', ')', ' ']);
+        let shown = body.find(['\'', '"']).map_or("", |from| {
+            let mark = &body[from..=from];
+            let inner = body[from..].trim_start_matches(mark);
+            inner.split(mark).next().unwrap_or_default()
+        });
+        let excused = lenient || rest.contains("returnStatus") || word.is_empty();
+        target.line = u32::try_from(at + 1).unwrap_or(1);
+        target
+            .lines
+            .extend(shell::commands(shown, shell::Default::Stops).into_iter().map(|c| Command {
+                counts: c.counts && !excused,
+                ..c
+            }));
+    }
     out
 }
 
