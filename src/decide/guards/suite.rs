@@ -127,7 +127,9 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
 /// Methods of a suite in Go run only where a test runs the suite.
 fn lost_suites(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     let runs = |ast: &Ast<'_>| -> BTreeSet<String> {
-        let calls = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Node::Call && ast.path(*n) == "suite.Run");
+        let calls = ast
+            .walk(Ast::ROOT)
+            .filter(|n| ast.kind(*n) == Node::Call && ast.path(*n) == "suite.Run");
         let named = calls.flat_map(|c| ast.walk(c).collect::<Vec<_>>());
         named
             .filter(|n| ast.kind(*n) == Node::Name && ast.word(*n).starts_with(char::is_uppercase))
@@ -142,7 +144,9 @@ fn lost_suites(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
             let methods = trees.new.values().any(|ast| {
                 let methods = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Node::Function);
                 methods.map(|m| ast.source(m)).any(|s| {
-                    s.starts_with("func (") && s.split(')').next().is_some_and(|r| r.ends_with(&name)) && s.contains(") Test")
+                    s.starts_with("func (")
+                        && s.split(')').next().is_some_and(|r| r.ends_with(&name))
+                        && s.contains(") Test")
                 })
             });
             if methods {

@@ -151,7 +151,9 @@ fn manifest(file: &File<'_>) -> Vec<Hit> {
 /// A property of Maven that holds the version of something.
 fn is_version(setting: &Setting) -> bool {
     let key = setting.path.last().map(|k| k.to_lowercase()).unwrap_or_default();
-    let of_language = ["java.version", "maven.compiler", "project."].iter().any(|w| key.contains(w));
+    let of_language = ["java.version", "maven.compiler", "project."]
+        .iter()
+        .any(|w| key.contains(w));
     key.contains("version") && !of_language && setting.value.contains('.')
 }
 

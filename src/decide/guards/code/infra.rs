@@ -53,16 +53,30 @@ fn settings_lost(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             _ => false,
         });
         let key = |n: Id| {
-            let target = if ast.kind(n) == Kind::Assign { ast.kids(n).first().copied()? } else { n };
+            let target = if ast.kind(n) == Kind::Assign {
+                ast.kids(n).first().copied()?
+            } else {
+                n
+            };
             let path = ast.path(target);
             path.rsplit('.').next().map(str::to_owned)
         };
-        named.filter_map(|n| key(n).filter(|k| listed(STRICT, k)).map(|k| (k, n))).collect()
+        named
+            .filter_map(|n| key(n).filter(|k| listed(STRICT, k)).map(|k| (k, n)))
+            .collect()
     };
     let Some(old) = old else { return };
     let kept = set(new);
     for (_, id) in set(old).into_iter().filter(|(n, _)| !kept.iter().any(|(k, _)| k == n)) {
-        hits.push(reject("test-infra", new, Ast::ROOT, "a strict setting of the framework is gone").change(&old.shown(id), ""));
+        hits.push(
+            reject(
+                "test-infra",
+                new,
+                Ast::ROOT,
+                "a strict setting of the framework is gone",
+            )
+            .change(&old.shown(id), ""),
+        );
     }
 }
 

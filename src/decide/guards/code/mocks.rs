@@ -168,8 +168,16 @@ fn is_unit(
 
 /// A spy around a new object of the class that the file is named after.
 fn made_in_set_up(ast: &Ast<'_>, id: Id, name: &str) -> bool {
-    let suite = ast.above(id).find(|up| ast.kind(*up) == Kind::Class).map(|c| ast.word(c));
-    suite.is_some_and(|s| s.strip_suffix("Test").or(s.strip_suffix("Tests")).or(s.strip_suffix("Spec")) == Some(name))
+    let suite = ast
+        .above(id)
+        .find(|up| ast.kind(*up) == Kind::Class)
+        .map(|c| ast.word(c));
+    suite.is_some_and(|s| {
+        s.strip_suffix("Test")
+            .or(s.strip_suffix("Tests"))
+            .or(s.strip_suffix("Spec"))
+            == Some(name)
+    })
 }
 
 /// Ruby's `allow(unit).to receive(:name)`: the object is the unit itself and no helper of it.

@@ -460,7 +460,10 @@ struct Open<'a> {
 /// `self.client`, `this.client`; in Go a field of the suite that a test is a method of.
 fn is_field(ast: &Ast<'_>, id: Id) -> bool {
     let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
-    let called = ast.above(id).next().is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id));
+    let called = ast
+        .above(id)
+        .next()
+        .is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id));
     let owner = root.is_some_and(|o| match ast.word(*o) {
         "self" | "this" => ast.grammar != Grammar::Rust,
         "s" | "suite" | "ts" => ast.grammar == Grammar::Go,

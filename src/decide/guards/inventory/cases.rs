@@ -46,7 +46,12 @@ impl Find<'_, '_> {
             }
             "methodsource" | "testcasesource" | "memberdata" | "dataprovider" | "dynamicdata" => {
                 let name = ast.walk(mark).find(|n| ast.kind(*n) == Kind::Text);
-                let name = name.map(|n| literal::inner(ast.source(n)).rsplit(['#', ':']).next().unwrap_or_default());
+                let name = name.map(|n| {
+                    literal::inner(ast.source(n))
+                        .rsplit(['#', ':'])
+                        .next()
+                        .unwrap_or_default()
+                });
                 self.table_of(name.unwrap_or_default(), place);
             }
             "csvsource" | "valuesource" | "enumsource" => {
@@ -75,10 +80,21 @@ impl Find<'_, '_> {
         let given = |id: Id| {
             let body = ast.body(id)?;
             let last = ast.statements(body).last().copied()?;
-            Some(ast.kids(last).first().copied().filter(|_| ast.kind(last) == Kind::Return).unwrap_or(last))
+            Some(
+                ast.kids(last)
+                    .first()
+                    .copied()
+                    .filter(|_| ast.kind(last) == Kind::Return)
+                    .unwrap_or(last),
+            )
         };
         let function = self.helpers.get(name).copied().and_then(given);
-        let field = self.outer.definitions(name).last().copied().filter(|d| ast.kind(*d) != Kind::Function);
+        let field = self
+            .outer
+            .definitions(name)
+            .last()
+            .copied()
+            .filter(|d| ast.kind(*d) != Kind::Function);
         if let Some(table) = function.or(field) {
             *place = self.with_table(place, table);
         }

@@ -1,13 +1,7 @@
 //! Tests that a macro of Rust makes: functions within `proptest! { … }` and its like, and rows of a macro of the
 //! file's own. Their text is read as functions that draw their inputs first.
 
-use super::{
-    Case, Inventory, Role,
-    bag::Bag,
-    find::inventory,
-    foreign::Foreign,
-    switch::Switch,
-};
+use super::{Case, Inventory, Role, bag::Bag, find::inventory, foreign::Foreign, switch::Switch};
 use crate::decide::guards::syntax::{Ast, Grammar, Kind, literal, parse};
 
 /// Macros within macros.
@@ -44,7 +38,9 @@ fn own_macros<'a>(ast: &Ast<'a>) -> Vec<&'a str> {
     let mut out = Vec::new();
     for (at, _) in ast.text.match_indices("macro_rules!") {
         let rest = ast.text[at + "macro_rules!".len()..].trim_start();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         let body = rest[end..].trim_start();
         if braces(body).is_some_and(|inside| inside.contains("test]")) {
             out.push(&rest[..end]);
@@ -58,7 +54,9 @@ fn calls(text: &str) -> Vec<(&str, usize, &str)> {
     let mut out = Vec::new();
     for (at, _) in text.match_indices('!') {
         let before = &text[..at];
-        let from = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |n| n + 1);
+        let from = before
+            .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .map_or(0, |n| n + 1);
         let line = before.rfind('\n').map_or(0, |n| n + 1);
         let name = &text[from..at];
         let first = text[line..from].trim().is_empty() && !name.is_empty() && name != "macro_rules";
@@ -98,10 +96,14 @@ fn as_functions(body: &str) -> String {
     let mut out = String::new();
     let mut rest = body;
     while let Some(at) = rest.find("fn ") {
-        let Some(open) = rest[at..].find('(').map(|n| at + n) else { break };
+        let Some(open) = rest[at..].find('(').map(|n| at + n) else {
+            break;
+        };
         let Some(inside) = braces(&rest[open..]) else { break };
         let behind = open + inside.len() + 2;
-        let Some(brace) = rest[behind..].find('{').map(|n| behind + n) else { break };
+        let Some(brace) = rest[behind..].find('{').map(|n| behind + n) else {
+            break;
+        };
         out.push_str(&rest[..open]);
         if inside.contains(" in ") {
             out.push_str("() {");
@@ -144,10 +146,17 @@ fn parameters(text: &str) -> Vec<&str> {
 fn rows(name: &str, body: &str, line: u32) -> Vec<Case> {
     let row = |text: &str| {
         let text = text.trim();
-        let title = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+        let title = text
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .next()
+            .unwrap_or_default();
         (!title.is_empty()).then(|| row_case(name, title, text, line))
     };
-    let separator = if body.contains(';') && !body.contains("=>") { ';' } else { ',' };
+    let separator = if body.contains(';') && !body.contains("=>") {
+        ';'
+    } else {
+        ','
+    };
     let pieces = if separator == ',' {
         parameters(body)
     } else {
@@ -157,7 +166,10 @@ fn rows(name: &str, body: &str, line: u32) -> Vec<Case> {
 }
 
 fn row_case(name: &str, title: &str, text: &str, line: u32) -> Case {
-    let wrapped = format!("fn {title}() {{ {name}(({})); }}", text.replacen("=>", ",", 1).replacen(':', ",", 1));
+    let wrapped = format!(
+        "fn {title}() {{ {name}(({})); }}",
+        text.replacen("=>", ",", 1).replacen(':', ",", 1)
+    );
     let mut values = Bag::default();
     if let Some(ast) = parse(&wrapped, Grammar::Rust) {
         for id in ast.walk(Ast::ROOT) {

@@ -11,7 +11,9 @@ use crate::{
 
 /// Skips of the head that stand in no test of their own.
 pub(in crate::decide::guards) fn skipping_hooks(old: Option<&Ast<'_>>, new: &Ast<'_>) -> Vec<Hit> {
-    let before: Vec<String> = old.map(|o| skips(o).into_iter().map(|id| o.flat(id)).collect()).unwrap_or_default();
+    let before: Vec<String> = old
+        .map(|o| skips(o).into_iter().map(|id| o.flat(id)).collect())
+        .unwrap_or_default();
     let had = |id: Id| before.contains(&new.flat(id));
     let hit = |id: Id| {
         let why = "a set-up or fixture ends the tests that use it";
@@ -60,7 +62,9 @@ fn in_hook(ast: &Ast<'_>, id: Id) -> bool {
 fn sets_up(ast: &Ast<'_>, function: Id) -> bool {
     let marked = ast.kids_of(function, Kind::Mark).any(|m| {
         let flat = ast.flat(m).to_lowercase();
-        ["fixture", "before", "setup", "initialize"].iter().any(|w| flat.contains(w))
+        ["fixture", "before", "setup", "initialize"]
+            .iter()
+            .any(|w| flat.contains(w))
     });
     let name = super::words::plain(ast.word(function));
     marked || name.starts_with("setup") || matches!(name.as_str(), "beforeeach" | "beforeall" | "asyncsetup" | "before")

@@ -26,7 +26,15 @@ pub(super) fn rows<'a>(ast: &Ast<'a>, scope: &Scope<'a>, id: Id) -> Option<Vec<B
 /// `Stream.of(arguments(…), arguments(…))`, `listOf(row(…), row(…))`
 fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
     let last = ast.chain(id).pop()?;
-    let gathers = ["of", "aslist", "listof", "arrayof", "setof", "sequenceof", "arrays.aslist"];
+    let gathers = [
+        "of",
+        "aslist",
+        "listof",
+        "arrayof",
+        "setof",
+        "sequenceof",
+        "arrays.aslist",
+    ];
     let args = ast.kids(id).get(1..)?;
     let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call);
     (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
@@ -65,7 +73,10 @@ fn cells(line: &str) -> Bag {
         .map(|cell| {
             // What is put into a text stands in braces.
             let bare = cell.trim();
-            let inner = bare.strip_prefix("${").and_then(|c| c.strip_suffix('}')).unwrap_or(bare);
+            let inner = bare
+                .strip_prefix("${")
+                .and_then(|c| c.strip_suffix('}'))
+                .unwrap_or(bare);
             inner.trim().trim_matches(['\'', '"', '`'])
         })
         .filter(|cell| !cell.is_empty())

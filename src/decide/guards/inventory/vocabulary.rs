@@ -23,7 +23,10 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
 
 /// A named argument that says how near, how often or in which words.
 pub(super) fn is_manner(key: &str) -> bool {
-    listed("abs rel delta places rtol atol epsilon tolerance msg message reason match id ids", &words::plain(key))
+    listed(
+        "abs rel delta places rtol atol epsilon tolerance msg message reason match id ids",
+        &words::plain(key),
+    )
 }
 
 /// Makes something that stands in for another: what it is made from is no part of what is checked.

@@ -130,7 +130,10 @@ pub(super) fn is_assertion(word: &str) -> bool {
 
 /// Holds other assertions and is none itself.
 pub(super) fn groups(word: &str) -> bool {
-    listed("assertall assertmultiple assertsoftly asserttimeout asserttimeoutpreemptively softly multiple", word)
+    listed(
+        "assertall assertmultiple assertsoftly asserttimeout asserttimeoutpreemptively softly multiple",
+        word,
+    )
 }
 
 /// Objects whose methods are assertions.
@@ -162,7 +165,8 @@ pub(super) fn skips(word: &str) -> bool {
 
 /// A call after which nothing of the test runs unless a condition holds.
 pub(super) fn assumes(word: &str) -> bool {
-    let words = "propassume assumetrue assumefalse assumethat assume skipif skipunless xctskipif xctskipunless assumingthat";
+    let words =
+        "propassume assumetrue assumefalse assumethat assume skipif skipunless xctskipif xctskipunless assumingthat";
     listed(words, word)
 }
 

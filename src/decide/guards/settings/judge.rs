@@ -221,7 +221,9 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
-        Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => weaker(format!("{name} is switched on")),
+        Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => {
+            weaker(format!("{name} is switched on"))
+        }
         Trend::On if !on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched off")),
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),

@@ -165,8 +165,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
             return Trend::Bar;
         }
-        let clippy = last.ends_with("threshold")
-            && ["too", "complexity", "size", "bools"].iter().any(|w| last.contains(w));
+        let clippy =
+            last.ends_with("threshold") && ["too", "complexity", "size", "bools"].iter().any(|w| last.contains(w));
         if is(LIMITS)
             || clippy
             || last.ends_with("timeout")

@@ -115,12 +115,18 @@ fn jenkins(text: &str) -> Targets {
     let mut lenient = false;
     for (at, raw) in text.lines().enumerate() {
         let line = raw.trim();
-        let quoted = |l: &str| l.split(['\'', '"']).find(|p| p.trim_matches(['(', ' ']).len() > 1).map(str::to_owned);
+        let quoted = |l: &str| {
+            l.split(['\'', '"'])
+                .find(|p| p.trim_matches(['(', ' ']).len() > 1)
+                .map(str::to_owned)
+        };
         if let Some(rest) = line.strip_prefix("stage") {
             stage = quoted(rest).unwrap_or_default();
             lenient = false;
         }
-        lenient |= ["catchError", "warnError", "try {", "try{"].iter().any(|w| line.starts_with(w));
+        lenient |= ["catchError", "warnError", "try {", "try{"]
+            .iter()
+            .any(|w| line.starts_with(w));
         let target = out.entry(stage.clone()).or_default();
         target.conditional |= line.starts_with("when {") || line.starts_with("when{");
         let Some((word, rest)) = ["sh ", "sh(", "bat ", "bat(", "powershell ", "pwsh "]
@@ -138,12 +144,14 @@ fn jenkins(text: &str) -> Targets {
         });
         let excused = lenient || rest.contains("returnStatus") || word.is_empty();
         target.line = u32::try_from(at + 1).unwrap_or(1);
-        target
-            .lines
-            .extend(shell::commands(shown, shell::Default::Stops).into_iter().map(|c| Command {
-                counts: c.counts && !excused,
-                ..c
-            }));
+        target.lines.extend(
+            shell::commands(shown, shell::Default::Stops)
+                .into_iter()
+                .map(|c| Command {
+                    counts: c.counts && !excused,
+                    ..c
+                }),
+        );
     }
     out
 }
