@@ -78,6 +78,7 @@ pub(super) fn check(
     }
     hits.extend(lost_modules(files, trees));
     hits.extend(lost_suites(files, trees));
+    hits.extend(lost_examples(files, trees));
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
     hits
@@ -119,6 +120,36 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
                 let hit = Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned());
                 out.push((*at, hit.change(&format!("mod {name};"), "")));
             }
+        }
+    }
+    out
+}
+
+/// Examples in comments that were compiled or run and are not any more.
+fn lost_examples(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
+    let fences = |ast: &Ast<'_>| -> (usize, usize) {
+        let lines = ast.comments().iter().flat_map(|c| ast.source(*c).lines());
+        let marks = lines.filter_map(|l| l.trim_start_matches(['/', '!', '*', ' ']).strip_prefix("```"));
+        let opened: Vec<&str> = marks.step_by(2).map(str::trim).collect();
+        let off = |m: &&&str| {
+            m.split(',')
+                .any(|w| matches!(w.trim(), "ignore" | "text" | "no_run" | "compile_fail"))
+        };
+        let count = opened.iter().filter(off).count();
+        (opened.len() - count, count)
+    };
+    let mut out = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let (Some(old), Some(new)) = (trees.old.get(&at), trees.new.get(&at)) else {
+            continue;
+        };
+        let (was, is) = (fences(old), fences(new));
+        let skips = |text: Option<&str>| text.unwrap_or_default().matches("# doctest: +SKIP").count();
+        let rust = new.grammar == Grammar::Rust && is.0 < was.0 && is.1 > was.1;
+        let python = new.grammar == Grammar::Python && skips(file.new) > skips(file.old);
+        if rust || python {
+            let why = "an example in the documentation is not run any more";
+            out.push((at, Hit::new("skip-added", GuardVerdict::Reject, why.to_owned())));
         }
     }
     out

@@ -14,7 +14,7 @@ const PYTEST: &str = "\
     pytest_runtest_call pytest_sessionfinish pytest_pyfunc_call pytest_report_teststatus \
     pytest_exception_interact pytest_collect_file pytest_runtest_logreport pytest_runtest_setup \
     pytest_pycollect_makeitem pytest_itemcollected pytest_deselected pytest_cmdline_main pytest_runtestloop \
-    pytest_load_initial_conftests pytest_collection pytest_collection_finish pytest_unconfigure";
+    pytest_load_initial_conftests pytest_collection pytest_collection_finish pytest_unconfigure load_tests";
 
 /// Calls that choose tests or repeat them, in helpers of Ruby and set-up files of JavaScript.
 const CHOOSING: &str = "\
@@ -98,8 +98,14 @@ fn signs(file: &File<'_>, ast: &Ast<'_>) -> Vec<Sign> {
             _ => None,
         };
         if let Some(why) = why {
+            // A class is known by its first line: what else stands in it is looked at by itself.
+            let head = ast.source(id).lines().next().unwrap_or_default().to_owned();
             out.push(Sign {
-                key: ast.flat(id),
+                key: if ast.kind(id) == Kind::Class {
+                    head
+                } else {
+                    ast.flat(id)
+                },
                 id,
                 why,
             });
@@ -116,7 +122,11 @@ fn function(file: &File<'_>, ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     if ast.grammar == Grammar::Go && name == "TestMain" {
         return test_main(ast, id);
     }
-    if listed(FRAMEWORK, name) && ast.grammar != Grammar::Rust {
+    let defines = || {
+        ast.walk(id)
+            .any(|n| ast.kind(n) == Kind::Call && ast.path(n) == "define_method")
+    };
+    if listed(FRAMEWORK, name) && ast.grammar != Grammar::Rust && !defines() {
         return Some("a function takes the place of the framework's own");
     }
     let autouse = ast.kids_of(id, Kind::Mark).any(|m| {
@@ -137,7 +147,11 @@ fn test_main(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let zero = calls
         .iter()
         .any(|c| ast.path(*c) == "os.Exit" && ast.kids(*c).get(1).is_some_and(|a| ast.kind(*a) == Kind::Number));
-    (!runs || zero).then_some("the status of the tests is not the status of the run")
+    // The number itself, or a name for it.
+    let other = calls
+        .iter()
+        .any(|c| ast.path(*c) == "os.Exit" && ast.kids(*c).get(1).is_some_and(|a| ast.kind(*a) == Kind::Binary));
+    (!runs || zero || other).then_some("the status of the tests is not the status of the run")
 }
 
 /// Puts something in the place of a product's function or attribute, but not of a clock or a network.
@@ -261,6 +275,26 @@ fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
                 "exit" | "beforeExit" | "uncaughtException" | "unhandledRejection"
             ) && ends)
                 .then_some("the run ends with success whatever the tests say")
+        }
+        "vi.mock" | "jest.mock" | "vi.doMock" | "jest.doMock" => {
+            let module = args.first().map(|a| literal::inner(ast.source(*a))).unwrap_or_default();
+            let libraries = [
+                "@testing-library/",
+                "vitest",
+                "@jest/",
+                "chai",
+                "sinon",
+                "@playwright/test",
+                "expect",
+                "node:test",
+            ];
+            let own = libraries
+                .iter()
+                .any(|l| module == *l || l.ends_with('/') && module.starts_with(l));
+            own.then_some("a library of the tests themselves is replaced")
+        }
+        _ if super::swallow::is_global_handler(ast, id) => {
+            Some("errors that nobody handles are silenced for all tests")
         }
         _ if last.name == "around" || last.name == "around_each" => {
             let swallows = args.iter().any(|a| ast.walk(*a).any(|n| ast.kind(n) == Kind::Catch));

@@ -140,7 +140,13 @@ fn is_unit(
                 units.contains(last)
             }
             // `receive(:name)`
-            ("receive" | "stub", Some(name)) => units.contains(name) && on_unit(ast, id, units),
+            ("receive" | "stub", Some(name)) => {
+                // Minitest's `object.stub(:name, value) { … }`
+                let object = links.first().map_or("", |l| l.name);
+                let own =
+                    link.name == "stub" && args.len() > 1 && object.starts_with(|c: char| c == '@' || c.is_lowercase());
+                units.contains(name) && (own && object != "allow" || on_unit(ast, id, units))
+            }
             // `spyOn(object, "name")`, `patch.object(object, "name")`, `setattr(object, "name", …)`
             ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
                 let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
@@ -220,7 +226,9 @@ fn is_unit_module(
     }
     // A factory that keeps what is looked at replaces something else.
     let replaced = factory.map(|f| {
-        let pairs = ast.walk(f).filter(|n| ast.kind(*n) == Kind::Pair);
+        let pairs = ast
+            .walk(f)
+            .filter(|n| matches!(ast.kind(*n), Kind::Pair | Kind::Function));
         pairs
             .map(|p| literal::inner(ast.word(p)).to_owned())
             .collect::<BTreeSet<_>>()

@@ -37,6 +37,37 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             Instead::Else => {}
         }
     }
+    catch_all(old, new, hits);
+}
+
+/// The arm for all that is not known raised an error and gives a value now.
+fn catch_all(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let arms = |ast: &Ast<'_>| -> Vec<(String, Id, bool)> {
+        let all = ast.walk(Ast::ROOT).filter(|id| ast.kind(*id) == Kind::Arm);
+        all.filter_map(|id| {
+            let (body, patterns) = ast.kids(id).split_last()?;
+            let any = patterns.is_empty()
+                || patterns
+                    .iter()
+                    .all(|p| matches!(ast.kind(*p), Kind::Name | Kind::Bind | Kind::Other));
+            let function = ast
+                .above(id)
+                .find(|up| ast.kind(*up) == Kind::Function)
+                .map(|f| ast.word(f));
+            let raising = raises(ast, *body) || is_error(ast, *body) || ast.kind(*body) == Kind::Throw;
+            any.then(|| (function.unwrap_or_default().to_owned(), id, raising))
+        })
+        .collect()
+    };
+    let (was, is) = (arms(old), arms(new));
+    for (name, id, _) in is.iter().filter(|(_, _, raising)| !raising) {
+        let one = |list: &[(String, Id, bool)]| list.iter().filter(|(n, _, _)| n == name).count() == 1;
+        let raised = was.iter().any(|(n, _, raising)| n == name && *raising);
+        if raised && one(&was) && one(&is) {
+            let why = "what is not known raised an error and is answered with a value now";
+            hits.push(human(RULE, new, *id, why));
+        }
+    }
 }
 
 struct Branch {
@@ -107,7 +138,25 @@ fn instead(ast: &Ast<'_>, then: Id) -> Instead {
                 let flat = values.iter().map(|v| ast.flat(*v)).collect::<Vec<_>>().join(" ");
                 match flat.as_str() {
                     "" | "Ok ( ( ) )" | "nil" if ast.grammar != Grammar::Ruby => {}
-                    "null" | "None" | "undefined" | "nil" | "0" | "false" | "False" | "[ ]" | "{ }" | "\"\"" | "''" => {
+                    "Ok ( 0 )"
+                    | "Ok ( None )"
+                    | "Ok ( false )"
+                    | "Ok ( vec ! [ ] )"
+                    | "Ok ( String :: new ( ) )"
+                    | "0 , nil"
+                    | "\"\" , nil"
+                    | "nil , nil"
+                    | "null"
+                    | "None"
+                    | "undefined"
+                    | "nil"
+                    | "0"
+                    | "false"
+                    | "False"
+                    | "[ ]"
+                    | "{ }"
+                    | "\"\""
+                    | "''" => {
                         found = Instead::Empty;
                     }
                     _ => return Instead::Else,

@@ -330,6 +330,14 @@ impl<'a> Find<'_, 'a> {
                 own.word("skip", None);
             }
         }
+        let head: String = ast.source(id).split('{').next().unwrap_or_default().to_owned();
+        let made = matches!(
+            ast.grammar,
+            Grammar::Java | Grammar::CSharp | Grammar::Php | Grammar::Kotlin
+        ) && head.split_whitespace().any(|w| w == "abstract");
+        if made {
+            own.conditional("abstract");
+        }
         inner.switch = own.within(&place.switch);
         inner.names.push(name);
         if let Some(body) = ast.body(id) {

@@ -1,8 +1,14 @@
 //! Tests that a macro of Rust makes: functions within `proptest! { … }` and its like, and rows of a macro of the
 //! file's own. Their text is read as functions that draw their inputs first.
 
-use super::{Case, Inventory, Role, bag::Bag, find::inventory, foreign::Foreign, switch::Switch};
-use crate::decide::guards::syntax::{Ast, Grammar, Kind, literal, parse};
+use super::{
+    Case, Inventory, Role,
+    bag::{Bag, Scope},
+    find::inventory,
+    foreign::Foreign,
+    switch::Switch,
+};
+use crate::decide::guards::syntax::{Ast, Grammar, Kind, parse};
 
 /// Macros within macros.
 const MOST: usize = 40;
@@ -118,7 +124,14 @@ fn as_functions(body: &str) -> String {
         rest = &rest[brace + 1..];
     }
     out.push_str(rest);
-    out.replace("#![", "#[").replace("#[proptest_config", "#[settings")
+    // How many inputs are tried is looked at elsewhere.
+    let config = out
+        .find("#![proptest_config")
+        .and_then(|at| out[at..].find("]").map(|end| (at, at + end + 1)));
+    if let Some((from, to)) = config {
+        out.replace_range(from..to, "");
+    }
+    out
 }
 
 /// Parameters between commas that stand in no bracket.
@@ -127,6 +140,7 @@ fn parameters(text: &str) -> Vec<&str> {
     let mut out = Vec::new();
     for (at, c) in text.char_indices() {
         match c {
+            '>' if text[..at].ends_with('=') => {}
             '"' => quoted = !quoted,
             _ if quoted => {}
             '(' | '[' | '{' | '<' => depth += 1,
@@ -172,18 +186,15 @@ fn row_case(name: &str, title: &str, text: &str, line: u32) -> Case {
     );
     let mut values = Bag::default();
     if let Some(ast) = parse(&wrapped, Grammar::Rust) {
-        for id in ast.walk(Ast::ROOT) {
-            match ast.kind(id) {
-                Kind::Number => values.values.push(literal::number(ast.source(id))),
-                Kind::Text => values.values.push(literal::text(ast.source(id))),
-                Kind::Member => {
-                    values.values.push(ast.word(id).to_owned());
-                }
-                _ => {}
+        let made = ast.walk(Ast::ROOT).find(|n| ast.kind(*n) == Kind::Call);
+        let args = made.and_then(|c| ast.kids(c).get(1).copied());
+        if let Some(args) = args {
+            // The first of them is the title.
+            for part in ast.kids(args).iter().skip(1) {
+                values.add(&Scope::default().bag(&ast, *part));
             }
         }
     }
-    values.values.sort();
     Case {
         role: Role::Test,
         name: vec![name.to_owned(), title.to_owned()],

@@ -7,6 +7,8 @@ mod cases;
 mod checks;
 mod compare;
 mod cover;
+mod definitions;
+mod fill;
 mod find;
 mod fixtures;
 mod foreign;
@@ -49,6 +51,9 @@ pub(super) struct Check {
     negated: bool,
     /// What is looked at, and what is wanted of it; which is which is no matter.
     sides: [Bag; 2],
+    /// The same without what a row of a table gives to both, and that row.
+    bare: [Bag; 2],
+    row: Bag,
     /// How many of the base's checks it may stand for.
     room: usize,
     flat: String,
@@ -58,6 +63,16 @@ pub(super) struct Check {
     tolerance: Option<f64>,
     /// It only counts elements.
     counts: bool,
+    /// Numbers by which it looks at single elements.
+    places: Vec<String>,
+    /// How many columns of a row it reads.
+    parts: usize,
+    /// It wants an error with its message.
+    raises: bool,
+    /// It looks at a part of an error that was caught.
+    of_error: bool,
+    /// Words by which both sides are made alike before they are compared: trimmed, in lower case, rounded.
+    softened: Vec<String>,
 }
 
 impl Check {
@@ -69,12 +84,19 @@ impl Check {
             strength: Strength::Part,
             weak: None,
             negated: false,
+            bare: [bag.clone(), Bag::default()],
+            row: Bag::default(),
             sides: [bag, Bag::default()],
             room: 1,
             flat: text.to_owned(),
             own: Bag::default(),
             tolerance: None,
             counts: false,
+            places: Vec::new(),
+            parts: 0,
+            raises: false,
+            of_error: false,
+            softened: Vec::new(),
         }
     }
 
@@ -84,15 +106,26 @@ impl Check {
         Self {
             line: ast.line(mark),
             shown: ast.shown(mark),
-            strength: if says { Strength::Part } else { Strength::Truthy },
+            strength: match (bag.values.is_empty(), says) {
+                (false, _) => Strength::Part,
+                (true, true) => Strength::Type,
+                (true, false) => Strength::Truthy,
+            },
             weak: None,
             negated: false,
+            bare: [bag.clone(), Bag::default()],
+            row: Bag::default(),
             sides: [bag, Bag::default()],
             room: 1,
             flat: ast.flat(mark),
             own: Bag::default(),
             tolerance: None,
             counts: false,
+            places: Vec::new(),
+            parts: 0,
+            raises: says,
+            of_error: false,
+            softened: Vec::new(),
         }
     }
 }

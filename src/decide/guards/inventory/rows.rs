@@ -63,7 +63,41 @@ fn row_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id) -> Bag {
         let parts = ast.kids(row).iter().map(|part| scope.bag(ast, *part));
         return parts.fold(Bag::default(), |all, part| all.with(&part));
     }
-    scope.bag(ast, row)
+    let mut bag = scope.bag(ast, row);
+    columns(ast, scope, row, &mut bag);
+    bag
+}
+
+/// The keys of a row name its columns, and its title says nothing of what is tested.
+fn columns<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id, bag: &mut Bag) {
+    let map = if ast.kind(row) == Kind::Map || ast.kids_of(row, Kind::Pair).next().is_some() {
+        row
+    } else {
+        match ast.kids(row).iter().find(|k| ast.kind(**k) == Kind::Map) {
+            Some(map) => *map,
+            None => return,
+        }
+    };
+    for pair in ast.kids_of(map, Kind::Pair) {
+        let key = literal::inner(ast.word(pair));
+        bag.names.remove(key);
+        bag.columns.insert(key.to_owned());
+        let title = matches!(
+            plain(key).as_str(),
+            "name" | "title" | "desc" | "description" | "label" | "scenario" | "comment" | "testname"
+        );
+        let text = ast.body(pair).filter(|v| title && ast.kind(*v) == Kind::Text);
+        if let Some(text) = text {
+            let value = scope.bag(ast, text);
+            if let Some(at) = value
+                .values
+                .first()
+                .and_then(|v| bag.values.iter().position(|b| b == v))
+            {
+                bag.values.remove(at);
+            }
+        }
+    }
 }
 
 /// The cells of a line, as values.

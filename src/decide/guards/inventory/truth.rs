@@ -145,7 +145,7 @@ fn equal(ast: &Ast<'_>, left: Id, right: Id) -> Claim {
 pub(super) fn is_length(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
     let last = links.last().map(|l| plain(l.name)).unwrap_or_default();
-    matches!(last.as_str(), "len" | "length" | "size" | "count") && matches!(ast.kind(id), Kind::Call | Kind::Member)
+    matches!(last.as_str(), "len" | "length") && matches!(ast.kind(id), Kind::Call | Kind::Member)
 }
 
 fn call(ast: &Ast<'_>, id: Id, negated: bool) -> Claim {

@@ -128,6 +128,64 @@ pub(super) fn is_assertion(word: &str) -> bool {
     prefixes.iter().any(|p| word.starts_with(p))
 }
 
+/// A method of an assertion library that wants a part, a bound or a nearness.
+pub(super) fn is_part_word(word: &str) -> bool {
+    let words = [
+        "match",
+        "regex",
+        "contains",
+        "includes",
+        "include",
+        "notequal",
+        "notdeepequal",
+        "notstrictequal",
+        "like",
+        "greater",
+        "less",
+        "greaterorequal",
+        "lessorequal",
+        "indelta",
+        "inepsilon",
+        "errorcontains",
+        "errorindelta",
+        "errorIs",
+        "erroris",
+        "erroras",
+        "subset",
+        "len",
+        "lengthof",
+        "property",
+        "approximately",
+        "closeto",
+        "isabove",
+        "isbelow",
+        "throws",
+        "throwsasync",
+        "not",
+        "zero",
+        "positive",
+        "negative",
+        "empty",
+        "hasproperty",
+        "eqerror",
+        "equalerror",
+        "doesnotmatch",
+        "partialdeepstrictequal",
+        "within",
+        "fileexists",
+    ];
+    words.contains(&word)
+}
+
+/// Methods of a suite in Go that assert.
+pub(super) fn is_go_assertion(word: &str) -> bool {
+    let words = "\
+        equal equalvalues notequal error errorf erroris erroras errorcontains noerror nil notnil true false empty \
+        notempty len contains notcontains elementsmatch same greater less greaterorequal lessorequal indelta panics \
+        zero regexp jsoneq subset exactly equalerror withinduration";
+    listed(words, word)
+}
+
 /// Holds other assertions and is none itself.
 pub(super) fn groups(word: &str) -> bool {
     listed(

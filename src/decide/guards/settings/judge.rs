@@ -160,8 +160,14 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
                 &is_shown,
             );
         }
-        Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
+        Trend::Shell if stops(was) && !stops(is) => weaker(format!("{name} goes on after a failure")),
+        Trend::Shell | Trend::Check | Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
     }
+}
+
+/// `bash {0}` runs line after line whatever fails; a name alone stands for a shell that stops.
+fn stops(shell: &str) -> bool {
+    !shell.contains("{0}") || shell.split_whitespace().any(|w| w.starts_with('-') && w.contains('e'))
 }
 
 fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting], out: &mut Judged) {
@@ -189,6 +195,7 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
     match of(path, before) {
         Trend::Bar => weaker(format!("the bar {name} is gone")),
         Trend::On if on(was) => weaker(format!("{name} is gone")),
+        Trend::Check => weaker(format!("{name} is not looked for any more")),
         Trend::Severity if severity(was).is_some_and(|s| s > 0) => weaker(format!("{name} is not reported any more")),
         Trend::TakenIn => weaker(format!("{name} is gone")),
         Trend::Options => options(&name, before, &[], out),
@@ -238,8 +245,9 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
             weaker(format!("{name} makes it run for less"));
         }
         Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
-        Trend::Options => options(&name, &[], after, out),
+        Trend::Options if parent || !name.starts_with("tasks") => options(&name, &[], after, out),
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
+        Trend::Shell if !stops(is) => weaker(format!("{name} goes on after a failure")),
         _ => {}
     }
 }

@@ -28,6 +28,10 @@ pub(super) enum Trend {
     Command,
     /// Options of a program.
     Options,
+    /// The program that reads lines, and whether it stops at a failure.
+    Shell,
+    /// A check of a checker, by its name.
+    Check,
     /// What a run is made with beside the tests themselves.
     SetUp,
     Unknown,
@@ -135,6 +139,15 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
         return Trend::TakenIn;
     }
+    if keys.len() > 1 && last == "shell" {
+        return Trend::Shell;
+    }
+    if path
+        .last()
+        .is_some_and(|p| p.starts_with("module:") || p.starts_with("rule:"))
+    {
+        return Trend::Check;
+    }
     let rules = within(&[
         "rules",
         "lints",
@@ -144,9 +157,15 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         "lint",
         "overrides",
         "linter",
-    ]) || last == "level";
+    ]) || matches!(last.as_str(), "level" | "severity");
     if rules && severity(value).is_some() {
         return Trend::Severity;
+    }
+    if within(&["allowfailure"]) {
+        return Trend::LeftOut;
+    }
+    if is(OPTIONS) && element {
+        return Trend::Options;
     }
     let templated = !element && value.contains("${{") && (is(OFF) || starts(OFF_STARTS));
     if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {

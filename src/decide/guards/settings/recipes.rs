@@ -44,7 +44,46 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
         if after.conditional && !before.conditional {
             out.weaker(format!("{target} runs only where a condition holds"), line, "", "when");
         }
+        if number_of(target, before, after, line, out) {
+            continue;
+        }
         script(target, &before.lines, &after.lines, line, out);
+    }
+    true
+}
+
+/// A variable that is a number: the direction is in its name.
+fn number_of(target: &str, before: &Target, after: &Target, line: u32, out: &mut Judged) -> bool {
+    let Some(name) = target.strip_prefix("variable ") else {
+        return false;
+    };
+    let value = |t: &Target| match t.lines.as_slice() {
+        [only] => only
+            .words
+            .get(1)
+            .filter(|_| only.words.len() == 2)
+            .and_then(|w| w.parse::<f64>().ok()),
+        _ => None,
+    };
+    let (Some(was), Some(is)) = (value(before), value(after)) else {
+        return false;
+    };
+    let name = name.to_lowercase();
+    let any = |words: &[&str]| words.iter().any(|w| name.contains(w));
+    let weaker = if any(&["max", "timeout", "retr", "limit", "allow"]) {
+        is > was
+    } else if any(&["min", "cov", "bar", "threshold", "score"]) {
+        is < was
+    } else {
+        return was == is;
+    };
+    if weaker {
+        out.weaker(
+            format!("{name} allows more than before"),
+            line,
+            &was.to_string(),
+            &is.to_string(),
+        );
     }
     true
 }
@@ -217,6 +256,11 @@ fn rake(text: &str) -> Targets {
             .walk(id)
             .filter(|n| ast.kind(*n) == Kind::Call && ast.path(*n) == "sh")
         {
+            // A block takes the status in its hands.
+            let excused = ast.kids(call).iter().any(|k| ast.kind(*k) == Kind::Lambda);
+            if excused {
+                continue;
+            }
             if let Some(text) = ast.kids(call).get(1).filter(|t| ast.kind(**t) == Kind::Text) {
                 target.lines.extend(shell::commands(
                     literal::inner(ast.source(*text)),
@@ -226,6 +270,19 @@ fn rake(text: &str) -> Targets {
         }
     }
     out
+}
+
+/// What loops over words run through.
+fn looped(text: &str) -> Vec<String> {
+    let loops = text
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("for ")?.split_once(" in "));
+    let words = loops.map(|(_, list)| list.split(';').next().unwrap_or_default());
+    words
+        .flat_map(str::split_whitespace)
+        .filter(|w| !w.contains(['$', '*', '`']))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A shell script as a whole.
@@ -246,6 +303,10 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
         out.weaker("a failure within a pipe no longer counts", 1, "pipefail", "");
     }
     script("the script", &was, &is, 1, out);
+    let kept = looped(new);
+    for word in looped(old).iter().filter(|w| !kept.contains(w)) {
+        out.weaker("the script no longer runs through it", 1, word, "");
+    }
     // What a script refuses by name.
     let refused = |text: &str| -> Vec<String> {
         let arms = text

@@ -37,6 +37,7 @@ pub(super) fn commands(script: &str, default: Default) -> Vec<Command> {
         ended: false,
         pending: Vec::new(),
         fed: Vec::new(),
+        tried: Vec::new(),
     };
     let mut words: Vec<String> = Vec::new();
     let mut line = 0;
@@ -91,6 +92,8 @@ struct State {
     pending: Vec<usize>,
     /// Commands that feed the last one.
     fed: Vec<usize>,
+    /// Commands in whose place the last one runs.
+    tried: Vec<usize>,
 }
 
 impl State {
@@ -114,7 +117,7 @@ impl State {
             before.words.pop();
             before.counts = false;
             // A pipe is one command, and its status is excused as a whole.
-            for piped in &self.fed {
+            for piped in self.fed.iter().chain(&self.tried) {
                 out[*piped].counts = false;
             }
         } else if let Some(before) = out.last_mut()
@@ -137,6 +140,9 @@ impl State {
         }
         if op == "||" {
             words.push("\u{0}||".to_owned());
+            self.tried.push(out.len());
+        } else {
+            self.tried.clear();
         }
         out.push(Command { words, counts, line });
         if ends && matches!(op, ";" | "\n" | "") && out.len() > 1 && !nested(out) || ends && out.len() == 1 {
