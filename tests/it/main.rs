@@ -48,6 +48,8 @@ mod replay;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod services;
+#[cfg(test)]
 mod silence;
 #[cfg(test)]
 mod spies;
