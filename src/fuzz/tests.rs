@@ -109,7 +109,8 @@ pub(super) fn mutate(name: &str) {
     }
     (target.run)(b"");
     let config = Config {
-        cases: MUTATIONS,
+        // `PROPTEST_CASES` asks for more.
+        cases: MUTATIONS.max(Config::default().cases),
         failure_persistence: None,
         max_shrink_iters: 200,
         ..Config::default()

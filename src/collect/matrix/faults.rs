@@ -219,7 +219,10 @@ fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
 }
 
 fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
-    let lines: Vec<String> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let lines: Vec<String> = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
     format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{}\r\n", lines.concat()).into_bytes()
 }
 
