@@ -56,7 +56,7 @@ fn open_network(raw: &RawRun) -> bool {
 
 #[tokio::test]
 async fn a_child_reaches_its_services_and_nothing_outlives_it() {
-    let (_dir, mut spec) = with("served", CLIENT, |python| {
+    let (dir, mut spec) = with("served", CLIENT, |python| {
         let asks = vec!["-c".to_owned(), CLIENT.to_owned(), "47311".to_owned()];
         let mut second = server(47312, Ready::Port(47312), python);
         // What runs first runs to its end.
@@ -74,7 +74,7 @@ async fn a_child_reaches_its_services_and_nothing_outlives_it() {
     }
     assert_eq!(raw.exit, RunExit::Code(0), "{}", text(&raw.stderr));
     assert_eq!(text(&raw.stdout), "served\n");
-    assert!(_dir.path().join("made").exists());
+    assert!(dir.path().join("made").exists());
     assert_eq!(alive(&id), [] as [&str; 0]);
 }
 
