@@ -61,7 +61,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         let new = memory.note(
             &look.probe.name,
             now,
-            matches!(look.verdict, Verdict::Down(_)),
+            matches!(look.verdict, Verdict::Down(_)).then_some(look.probe.patience.clear_after),
             look.served,
         );
         piece.outcome.requests = new
@@ -218,6 +218,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         "class": down.class,
         "samples": look.samples,
     });
+    probe::note_patience(&mut evidence, probe.patience);
     if let Some(response) = &look.response {
         evidence["status"] = response.status.as_u16().into();
         evidence["ms"] = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX).into();

@@ -7,7 +7,10 @@ use url::Url;
 use super::{CollectContext, Collected, HttpCache, Sources, collect};
 use crate::{
     adapters::{clock::Clock, http::Http},
-    config::{Config, DeclaredUse, HealthProbe, Home, JsonRpcProbe, Retry, Target, env::Environment, load::from_text},
+    config::{
+        Config, DeclaredUse, HealthProbe, Home, JsonRpcProbe, Patience, Retry, Target, env::Environment,
+        load::from_text,
+    },
     text::Redactor,
 };
 
@@ -20,6 +23,7 @@ pub(crate) fn target() -> Target {
         jsonrpc: Vec::new(),
         logs: Vec::new(),
         declared: Vec::new(),
+        deploy_grace: Duration::from_mins(10),
     }
 }
 
@@ -28,6 +32,10 @@ pub(crate) fn probe(url: Url) -> HealthProbe {
         name: "front".to_owned(),
         url,
         every: None,
+        patience: Patience {
+            fire_after: 2,
+            clear_after: 2,
+        },
         timeout: Duration::from_secs(2),
         status: (200..=299).collect(),
         jq: None,
@@ -44,6 +52,10 @@ pub(crate) fn rpc(url: Url) -> JsonRpcProbe {
         name: "node".to_owned(),
         url,
         every: None,
+        patience: Patience {
+            fire_after: 2,
+            clear_after: 2,
+        },
         timeout: Duration::from_secs(2),
         method: "eth_blockNumber".to_owned(),
         params: serde_json::json!([]),

@@ -103,6 +103,17 @@ pub struct Target {
     /// Log files on this machine that are followed.
     pub logs: Vec<PathBuf>,
     pub declared: Vec<DeclaredUse>,
+    /// For how long a page that goes down while this is deployed is not told.
+    pub deploy_grace: Duration,
+}
+
+/// How often a probe is seen before it is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Bad looks in a row before it is told.
+    pub fire_after: u32,
+    /// Good looks in a row before it is over.
+    pub clear_after: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -110,6 +121,7 @@ pub struct HealthProbe {
     pub name: String,
     pub url: Url,
     pub every: Option<Duration>,
+    pub patience: Patience,
     pub timeout: Duration,
     /// Accepted statuses; default 200..=299.
     pub status: Vec<u16>,
@@ -130,6 +142,7 @@ pub struct JsonRpcProbe {
     pub name: String,
     pub url: Url,
     pub every: Option<Duration>,
+    pub patience: Patience,
     pub timeout: Duration,
     pub method: String,
     pub params: serde_json::Value,
@@ -139,6 +152,10 @@ pub struct JsonRpcProbe {
     pub reference: Option<Url>,
     pub max_lag: Option<u64>,
     pub headers: Vec<(String, SecretString)>,
+}
+
+impl Patience {
+    pub const USUAL: u32 = 2;
 }
 
 /// Use of a declared collector (`collectors/NAME.json` + `NAME.jq`) by a target.
@@ -213,6 +230,8 @@ pub struct Limits {
     pub usd_per_day: f64,
     pub usd_per_month: f64,
     pub agent_runs_per_day: u32,
+    pub new_incidents_per_hour: u32,
+    pub new_incidents_per_day: u32,
     pub diff_lines: u32,
     pub diff_lines_merge: u32,
     pub open_pulls_per_repo: u32,

@@ -112,9 +112,34 @@ pub struct Cause {
     /// Looks in a row that read its source in full without it; of the cause and its symptoms, the fewest.
     #[serde(default)]
     pub quiet_looks: u32,
+    /// Such looks before it is over, where nobody repaired it.
+    #[serde(default = "usual_looks")]
+    pub clear_after: u32,
+    /// Incidents of this cause that opened within a day, this one included.
+    #[serde(default = "one_life")]
+    pub lives: u32,
     /// It is a probe that fails, or one that has failed in two looks in a row came with it.
     #[serde(default)]
     pub is_down: bool,
+}
+
+/// Incidents of one cause within a day from which on it flaps: it is told once more, and then not before it was quiet for
+/// long.
+pub const FLAPS: u32 = 3;
+
+const fn usual_looks() -> u32 {
+    2
+}
+
+const fn one_life() -> u32 {
+    1
+}
+
+impl Cause {
+    /// How many lives it had within a day, where they are too many to tell of each.
+    pub fn flaps(&self) -> Option<u32> {
+        (self.lives >= FLAPS).then_some(self.lives)
+    }
 }
 
 /// One attempt with what was computed about its current head.

@@ -21,10 +21,11 @@ pub enum Status {
     SeeingAgain,
     GateFault,
     Frozen,
+    Overflow,
 }
 
 impl Status {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Inventory,
         Self::NeedsYou,
         Self::DraftReady,
@@ -38,6 +39,7 @@ impl Status {
         Self::SeeingAgain,
         Self::GateFault,
         Self::Frozen,
+        Self::Overflow,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -55,6 +57,7 @@ impl Status {
             Self::SeeingAgain => "seeing-again",
             Self::GateFault => "gate-fault",
             Self::Frozen => "frozen",
+            Self::Overflow => "overflow",
         }
     }
 

@@ -84,6 +84,17 @@ impl Signal {
     /// The part of `evidence` that holds the text which was signed, where that is not the message.
     pub const SIGNED: &str = "signed";
 
+    /// Parts of `evidence` with what the owner set for a probe: bad looks in a row before it is told, good ones before it is
+    /// over.
+    pub const FIRE_AFTER: &str = "fire_after";
+    pub const CLEAR_AFTER: &str = "clear_after";
+
+    /// A number of looks that `evidence` holds.
+    pub fn looks(&self, name: &str) -> Option<u32> {
+        let looks = self.evidence.get(name)?.as_u64()?;
+        u32::try_from(looks).ok()
+    }
+
     /// The text whose signature this is.
     pub fn signed_text(&self) -> &str {
         let other = self.evidence.get(Self::SIGNED).and_then(serde_json::Value::as_str);

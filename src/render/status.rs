@@ -55,6 +55,10 @@ pub enum Now {
     Once,
     WithPerson,
     TakenBack,
+    /// A deployment is under way until then at most.
+    Deploying(DateTime<Utc>),
+    /// More causes than the caps let open.
+    Waits,
     Ignored(DateTime<Utc>),
     Silenced(DateTime<Utc>),
     Declined,
@@ -66,7 +70,7 @@ impl Now {
     /// A person or a rule has said that nothing is to be done about it.
     pub const fn is_handled(self) -> bool {
         match self {
-            Self::Once | Self::WithPerson | Self::TakenBack => false,
+            Self::Once | Self::WithPerson | Self::TakenBack | Self::Deploying(_) | Self::Waits => false,
             Self::Ignored(_) | Self::Silenced(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
         }
     }
@@ -76,6 +80,13 @@ impl Now {
             Self::Once => "seen by the last look; opens when the next one sees it too".to_owned(),
             Self::WithPerson => "with a person; tick does nothing more".to_owned(),
             Self::TakenBack => "its fix was taken back; with a person".to_owned(),
+            Self::Deploying(until) => format!(
+                "held while a deployment is under way, until {} at most",
+                time(until, now)
+            ),
+            Self::Waits => {
+                "wait for their turn, more broke than opens at once (limits.new_incidents_per_hour)".to_owned()
+            }
             Self::Ignored(until) => format!("ignored until {}", time(until, now)),
             Self::Silenced(until) => format!("silenced until {}", time(until, now)),
             Self::Declined => "declined by a person".to_owned(),

@@ -14,6 +14,7 @@ mod gather;
 pub mod guard;
 mod hands;
 mod hindered;
+mod holds;
 pub mod housekeeping;
 mod judge;
 mod landing;

@@ -77,6 +77,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.since = Some(since);
     words.last = Some(cause.last_seen);
     words.count = count;
+    words.flaps = cause.flaps();
     let felt = felt(ctx, &facts.incident, &row)?;
     (words.broken, words.shown) = (felt.broken, felt.shown);
     let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));

@@ -132,6 +132,7 @@ mod tests {
             seen: &[],
             opened: &[],
             joined: &[],
+            waits: &[],
             owed: &[],
             http_cache: &BTreeMap::new(),
             changes,

@@ -41,6 +41,9 @@ pub struct SourceRow {
     pub cause_since: Option<DateTime<Utc>>,
     pub release: Option<Sha>,
     pub release_since: Option<DateTime<Utc>>,
+    /// A deployment is under way since then, where the source tells it.
+    #[serde(default)]
+    pub deploying_since: Option<DateTime<Utc>>,
 }
 
 impl Store {
@@ -85,6 +88,9 @@ impl Store {
             }
             for (incident, sig) in end.joined {
                 super::incidents::join(tx, incident, sig, end.started_at)?;
+            }
+            for (sig, since) in end.waits {
+                super::causes::put_wait(tx, sig, *since)?;
             }
             for (name, value) in end.owed {
                 put_flag(tx, name, Some(value), "tick", end.started_at)?;
@@ -147,7 +153,7 @@ impl Store {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-                        release, release_since FROM source",
+                        release, release_since, deploying_since FROM source",
             )?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
@@ -240,6 +246,8 @@ pub struct TickEnd<'a> {
     pub opened: &'a [NewIncident],
     /// Symptoms that join the incident of the cause that explains them.
     pub joined: &'a [(IncidentId, Signature)],
+    /// Causes that wait for their turn from this look on, or whose waiting is over.
+    pub waits: &'a [(Signature, Option<DateTime<Utc>>)],
     /// Flags that say what has to be told about this look, each with what it takes to tell it. They stand until it is.
     pub owed: &'a [(String, String)],
     pub http_cache: &'a BTreeMap<String, CachedReply>,
@@ -295,12 +303,12 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
     let opt = |at: Option<DateTime<Utc>>| at.map(time);
     tx.prepare_cached(
         "INSERT INTO source (repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-             release, release_since)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+             release, release_since, deploying_since)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
          ON CONFLICT (repo, target, collector) DO UPDATE SET first_ok_at = excluded.first_ok_at,
              last_ok_at = excluded.last_ok_at, last_look_at = excluded.last_look_at, cursor = excluded.cursor,
              cause = excluded.cause, cause_since = excluded.cause_since, release = excluded.release,
-             release_since = excluded.release_since",
+             release_since = excluded.release_since, deploying_since = excluded.deploying_since",
     )?
     .execute(rusqlite::params![
         source.repo.as_str(),
@@ -314,6 +322,7 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
         opt(source.cause_since),
         source.release.as_ref().map(Sha::as_str),
         opt(source.release_since),
+        opt(source.deploying_since),
     ])?;
     Ok(())
 }
@@ -331,5 +340,6 @@ fn source_row(row: &Row<'_>) -> Result<SourceRow, TxError> {
         cause_since: parse_opt_time(row.get(8)?)?,
         release: row.get::<_, Option<String>>(9)?.map(|sha| parse_id(&sha)).transpose()?,
         release_since: parse_opt_time(row.get(10)?)?,
+        deploying_since: parse_opt_time(row.get(11)?)?,
     })
 }

@@ -52,6 +52,7 @@ fn write(store: &mut Store, rows: &[SignatureRow], opened: &[NewIncident]) {
         seen: &seen,
         opened,
         joined: &[],
+        waits: &[],
         owed: &[],
         http_cache: &std::collections::BTreeMap::default(),
         changes: &[],

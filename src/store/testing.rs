@@ -47,6 +47,9 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         quiet_looks: 0,
         ignored_until: None,
         ignored_why: None,
+        fire_after: None,
+        clear_after: None,
+        waits_since: None,
     }
 }
 
@@ -95,6 +98,7 @@ pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
                     why: "new".to_owned(),
                 }],
                 joined: &[],
+                waits: &[],
                 owed: &[],
                 http_cache: &BTreeMap::new(),
                 changes: &[],

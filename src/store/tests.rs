@@ -224,6 +224,7 @@ fn two_ticks_of_one_counter_are_two_rows() {
             seen: &[],
             opened: &[],
             joined: &[],
+            waits: &[],
             owed: &[("owed:x".to_owned(), "y".to_owned())],
             http_cache: &BTreeMap::new(),
             changes: &[],

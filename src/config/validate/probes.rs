@@ -8,7 +8,7 @@ use url::Url;
 use super::{Checks, minutes};
 use crate::{
     config::{
-        DeclaredUse, HealthProbe, JsonRpcProbe, Target,
+        DeclaredUse, HealthProbe, JsonRpcProbe, Patience, Target,
         problem::{JsonPath, quote_str},
         raw,
     },
@@ -60,8 +60,9 @@ impl Checks<'_> {
                 jsonrpc: raw.jsonrpc.clone(),
                 logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
+                deploy_grace_minutes: None,
             };
-            return vec![self.target(slot, slot.as_str(), &whole, at)];
+            return vec![self.target(slot, slot.as_str(), &whole, raw.deploy_grace_minutes, at)];
         }
         let at_targets = at.key("targets");
         if own {
@@ -78,12 +79,12 @@ impl Checks<'_> {
                 );
                 self.problem(here.clone(), what, "web");
             }
-            targets.push(self.target(slot, name, target, &here));
+            targets.push(self.target(slot, name, target, raw.deploy_grace_minutes, &here));
         }
         targets
     }
 
-    fn target(&mut self, slot: &Slot, name: &str, raw: &raw::Target, at: &JsonPath) -> Target {
+    fn target(&mut self, slot: &Slot, name: &str, raw: &raw::Target, grace: u32, at: &JsonPath) -> Target {
         let at_health = at.key("health");
         let at_rpc = at.key("jsonrpc");
         let health: Vec<HealthProbe> = raw
@@ -106,6 +107,7 @@ impl Checks<'_> {
             jsonrpc,
             logs: self.logs(&raw.logs, &at.key("logs")),
             declared: self.declared(slot, raw, &at.key("collectors")),
+            deploy_grace: minutes(raw.deploy_grace_minutes.unwrap_or(grace)),
         }
     }
 
@@ -148,6 +150,10 @@ impl Checks<'_> {
             name: raw.name.clone().unwrap_or_else(|| place(&url)),
             url,
             every: raw.every_minutes.map(minutes),
+            patience: Patience {
+                fire_after: raw.fire_after,
+                clear_after: raw.clear_after,
+            },
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
             status: if raw.expect.status.is_empty() {
                 (200..=299).collect()
@@ -195,6 +201,10 @@ impl Checks<'_> {
                 .unwrap_or_else(|| format!("{} {}", authority(&url), raw.method)),
             url,
             every: raw.every_minutes.map(minutes),
+            patience: Patience {
+                fire_after: raw.fire_after,
+                clear_after: raw.clear_after,
+            },
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
             method: raw.method.clone(),
             params: raw.params.clone(),

@@ -4,11 +4,11 @@
 mod group;
 mod messages;
 mod sources;
+mod storm;
 
 use anyhow::{Context, Result};
 
-pub(super) use self::group::OPENED;
-use self::group::{Found, group};
+use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
 use super::{Ctx, gate};
 use crate::{
@@ -42,22 +42,28 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     let sources = sources::rows(&known, &snapshot, &collected.cursors, started);
     let mut found = Found::default();
     let woken = matches!(gate, GateResult::Wake(_));
-    if woken || !snapshot.signals.is_empty() {
-        group(ctx, &snapshot, &known, woken, &mut found)?;
+    super::silence::clear(ctx)?;
+    if woken || !snapshot.signals.is_empty() || !ctx.store().waiting()?.is_empty() {
+        let both = Sources {
+            before: &known,
+            after: &sources,
+        };
+        group(ctx, &snapshot, both, woken, &mut found)?;
     }
     if woken || snapshot.blind().next().is_some() {
         snapshots::archive(signals, &ctx.tick, &encoded).context("keep the snapshot")?;
     }
-    super::silence::clear(ctx)?;
     let owed = messages::owed(
         ctx,
         &messages::Seen {
             before: &known,
             sources: &sources,
             snapshot: &snapshot,
+            rows: &found.seen,
             gate: &gate,
             inventory: &found.inventory,
             worse: &found.worse,
+            waits: &found.waits,
         },
     )?;
     ctx.store().end_tick(
@@ -74,6 +80,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             seen: &found.seen,
             opened: &found.opened,
             joined: &found.joined,
+            waits: &found.waits,
             owed: &owed,
             http_cache: &cache,
             changes: &snapshot.changes,
@@ -100,6 +107,9 @@ fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
     }
     Ok(())
 }
+
+/// Full looks without it after which a cause that nobody repairs is taken for over.
+const OVER_LOOKS: u32 = 2;
 
 /// How a tick's row begins when its gate gave no answer.
 const FAULT: &str = "fault: ";

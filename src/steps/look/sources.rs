@@ -125,5 +125,11 @@ fn source(
             (Some(_), false) => Some(started),
         },
         release,
+        // A look that was not good says nothing about it; the grace bounds how long that counts.
+        deploying_since: if ok {
+            outcome.deploying_since
+        } else {
+            outcome.deploying_since.or_else(|| old.and_then(|o| o.deploying_since))
+        },
     }
 }

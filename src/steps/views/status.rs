@@ -10,10 +10,7 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
-    decide::{
-        hold::{self, Silence},
-        rhythm,
-    },
+    decide::rhythm,
     model::{
         IncidentId, Slot,
         incident::{Incident, IncidentOutcome},
@@ -23,7 +20,11 @@ use crate::{
         self,
         status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
-    steps::{Ctx, gather, outbox, silence, tell, title_line},
+    steps::{
+        Ctx, gather,
+        holds::{Held, Holds},
+        outbox, tell, title_line,
+    },
     store::{SignatureRow, SourceRow},
 };
 
@@ -71,7 +72,7 @@ struct LastLook {
     gate: Option<String>,
     /// When it was, where the next one is overdue.
     overdue: Option<DateTime<Utc>>,
-    silences: Vec<Silence>,
+    holds: Holds,
 }
 
 impl LastLook {
@@ -90,13 +91,14 @@ impl LastLook {
         });
         let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
         let looks: Vec<DateTime<Utc>> = ticks.iter().map(|tick| tick.started_at).collect();
+        let holds = Holds::read(ctx, &sources)?;
         Ok(Self {
             sources,
             configured,
             seen,
             gate: ticks.into_iter().next().and_then(|tick| tick.gate),
             overdue: rhythm::overdue(&looks, ctx.now()),
-            silences: silence::holding(ctx)?,
+            holds,
         })
     }
 
@@ -152,6 +154,7 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         sources: count(look.configured.iter().filter(|key| key.repo == repo.slot).count()),
         seen,
         silences: look
+            .holds
             .silences
             .iter()
             .filter(|silence| silence.slot == repo.slot)
@@ -182,11 +185,13 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
         return Ok(Some(Now::Ignored(until)));
     }
     let incident = ctx.store().incident_of(&row.sig)?;
-    let silence = hold::silence(&look.silences, &row.repo, &row.target, ctx.now());
-    if let Some(silence) = silence.filter(|_| hold::can_be_silenced(row.kind))
-        && incident.as_ref().is_none_or(|incident| incident.outcome.is_some())
-    {
-        return Ok(Some(Now::Silenced(silence.until)));
+    if incident.as_ref().is_none_or(|incident| incident.outcome.is_some()) {
+        match look.holds.over(ctx, row, false)? {
+            Some(Held::Silenced(until)) => return Ok(Some(Now::Silenced(until))),
+            Some(Held::Deploying(until)) => return Ok(Some(Now::Deploying(until))),
+            None if row.waits_since.is_some() => return Ok(Some(Now::Waits)),
+            None => {}
+        }
     }
     let Some(incident) = incident else {
         return Ok(Some(if row.inventory { Now::FirstSight } else { Now::Once }));
