@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo, Target},
     model::{
         Slot,
-        signal::{Change, CollectorOutcome, OpenPull, OutcomeKind, Signal},
+        signal::{Change, ChangeKind, CollectorOutcome, OpenPull, OutcomeKind, Signal},
     },
     text::{Redactor, clean, jq},
 };
@@ -286,6 +286,7 @@ impl<'a> Place<'a> {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                variables: None,
                 blind_seconds: None,
             },
             signals: Vec::new(),
@@ -293,6 +294,21 @@ impl<'a> Place<'a> {
             changes: Vec::new(),
             cursor: None,
             reached: Vec::new(),
+        }
+    }
+
+    /// A `token`, or the `certificate` of a host, that ends then.
+    pub(super) fn expiry(&self, what: &str, key: &str, at: DateTime<Utc>) -> Change {
+        Change {
+            at,
+            repo: self.repo.slot.clone(),
+            target: self.name.to_owned(),
+            source: self.collector.to_owned(),
+            kind: ChangeKind::Expiry,
+            key: key.to_owned(),
+            what: what.to_owned(),
+            sha: None,
+            url: None,
         }
     }
 

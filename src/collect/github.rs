@@ -1,6 +1,9 @@
 //! A small reader of the forge's API for collectors: conditional requests, paging by `Link`, causes for every refusal.
 //! It reads only; whatever writes to the forge is elsewhere.
 
+use std::cell::Cell;
+
+use chrono::{DateTime, Utc};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -24,6 +27,7 @@ const ACCEPT: &str = "application/vnd.github+json";
 pub(super) struct Reader<'a> {
     session: &'a Session<'a>,
     pub(super) repo: &'a RepoName,
+    token_ends: Cell<Option<DateTime<Utc>>>,
 }
 
 /// One page as bytes, and where the next one is.
@@ -38,7 +42,13 @@ impl<'a> Reader<'a> {
         Some(Self {
             session,
             repo: repo.github.as_ref()?,
+            token_ends: Cell::new(None),
         })
+    }
+
+    /// When the token ends, where a reply said so.
+    pub(super) fn token_ends(&self) -> Option<DateTime<Utc>> {
+        self.token_ends.get()
     }
 
     /// An address below `/repos/OWNER/NAME`.
@@ -149,7 +159,10 @@ impl<'a> Reader<'a> {
     async fn send(&self, request: Request<'_>) -> Result<Response, Blind> {
         let _permit = self.session.permit().await;
         let sent = self.session.ctx.http.send(request).await;
-        sent.map_err(|error| Blind::new(error.cause(), self.session.line(&error.to_string(), 300)))
+        let response = sent.map_err(|error| Blind::new(error.cause(), self.session.line(&error.to_string(), 300)))?;
+        let ends = response.header("github-authentication-token-expiration");
+        self.token_ends.set(ends.and_then(parse_end).or(self.token_ends.get()));
+        Ok(response)
     }
 
     fn refused(&self, response: &Response) -> Blind {
@@ -193,6 +206,13 @@ pub(super) enum Log {
     Gone,
 }
 
+/// `2026-12-07 19:07:53 UTC`, or with an offset instead of the zone's name.
+fn parse_end(text: &str) -> Option<DateTime<Utc>> {
+    let zone = text.trim().replace("UTC", "+0000");
+    let at = DateTime::parse_from_str(&zone, "%Y-%m-%d %H:%M:%S %z").ok()?;
+    Some(at.with_timezone(&Utc))
+}
+
 /// The address with `rel="next"` in a `Link` header.
 pub(super) fn next_link(link: &str) -> Option<Url> {
     link.split('<').find_map(|part| {
@@ -207,6 +227,20 @@ pub(super) fn next_link(link: &str) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_token_is_read_in_either_form() {
+        let at = |text: &str| parse_end(text).map(|at| at.to_rfc3339());
+        assert_eq!(
+            at("2026-12-07 19:07:53 UTC").as_deref(),
+            Some("2026-12-07T19:07:53+00:00")
+        );
+        assert_eq!(
+            at("2026-12-07 19:07:53 -0700").as_deref(),
+            Some("2026-12-08T02:07:53+00:00")
+        );
+        assert_eq!(at("soon"), None);
+    }
 
     #[test]
     fn the_next_page_is_what_the_header_says() {

@@ -76,6 +76,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             Verdict::Down(down) => piece.signals.push(signal(session, &place, look, down)),
             Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
+        let ends = look.response.as_ref().and_then(|response| response.not_after);
+        if let (Some(at), Some(host)) = (ends, look.probe.url.host_str()) {
+            let host = session.line(host, 100);
+            piece.changes.push(place.expiry("certificate", &host, at));
+        }
         if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
             piece.signals.push(signal(session, &place, look, &down));
         }

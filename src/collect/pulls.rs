@@ -36,6 +36,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     let mut piece = place.piece(OutcomeKind::Ok);
     let blind: Vec<Blind> = read.err().into_iter().collect();
     piece.settle(pulls.len(), &blind);
+    let ends = reader.token_ends();
+    piece.changes = ends
+        .map(|at| place.expiry("token", "GITHUB_TOKEN", at))
+        .into_iter()
+        .collect();
     let own = reader.repo.to_string();
     piece.open_pulls = pulls
         .into_iter()

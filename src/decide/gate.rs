@@ -132,6 +132,7 @@ mod tests {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                variables: None,
                 blind_seconds: None,
             }],
             open_pulls: Vec::new(),

@@ -3,6 +3,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod before;
 pub mod budget;
 pub mod caps;
 pub mod checks;
@@ -23,5 +24,6 @@ pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;
+pub mod variables;
 pub mod verdict;
 pub mod why;

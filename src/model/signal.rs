@@ -1,5 +1,7 @@
 //! What collectors see: signals, and the snapshot that holds all signals of one tick.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +141,9 @@ pub struct CollectorOutcome {
     /// A deployment of this target is under way since then, where the source tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploying_since: Option<DateTime<Utc>>,
+    /// Names of the variables that are set on the platform now, where the source tells them; never values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<BTreeSet<String>>,
     /// Age in seconds of the last good look, when this one was not good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind_seconds: Option<u64>,
@@ -160,8 +165,8 @@ pub struct Change {
     /// Collector that saw it.
     pub source: String,
     pub kind: ChangeKind,
-    /// What the source calls it (the id of a deployment, the SHA of a merge, the name of a variable): one change is stored once,
-    /// however many looks see it.
+    /// What the source calls it (the id of a deployment, the SHA of a merge, the name of a variable or host): one change
+    /// (source, kind, key and time) is stored once, however many looks see it.
     pub key: String,
     /// One line for people, cleaned and redacted.
     pub what: String,
@@ -170,6 +175,9 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
+
+/// `what` of a variable that is no longer there.
+pub const REMOVED: &str = "removed";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,6 +1,7 @@
 //! All words for people and models. Pure: no clock, file, network or process; text from outside arrives cleaned and
 //! redacted and stands only inside a fence.
 
+pub mod before;
 pub mod comment;
 pub mod config;
 pub mod demo;

@@ -13,6 +13,8 @@ use crate::{
 /// Kinds of evidence rows. A row's kind is one of these and nothing else.
 pub(super) mod kind {
     pub(crate) const TRIAGE: &str = "triage";
+    /// Names of variables that the release reads first and that are not set.
+    pub(crate) const VARIABLES: &str = "variables";
     pub(crate) const TRIAGE_FAILED: &str = "triage-failed";
     pub(crate) const RETRY: &str = "retry";
     pub(crate) const TREE: &str = "tree";

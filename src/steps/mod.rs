@@ -5,6 +5,7 @@ pub mod advance;
 mod agents;
 pub mod answers;
 mod attempt;
+mod before;
 pub mod check;
 mod diff;
 pub mod effect;

@@ -83,12 +83,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));
     words.measured.extend(also);
     why.clone_into(&mut words.why);
-    words.before = row
-        .releases
-        .last()
-        .map(|sha| format!("release {} was live", sha.short()))
-        .into_iter()
-        .collect();
+    words.before = super::before::sentences(ctx, &row, Some(facts.id()), since)?;
     words.sample = row.samples.first().map(|s| Untrusted::new(s, &ctx.redactor));
     words.guess = facts
         .triage
@@ -139,7 +134,7 @@ fn sibling(url: &str, number: PullNumber) -> String {
 }
 
 /// Since when and how often, without what was before the cause was over last time.
-fn of_this_life(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<(DateTime<Utc>, u64)> {
+pub(super) fn of_this_life(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<(DateTime<Utc>, u64)> {
     let before = match incident.id.generation() {
         0 | 1 => None,
         n => ctx

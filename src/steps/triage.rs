@@ -7,8 +7,9 @@ use serde_json::json;
 use super::{
     Ctx, advance,
     agents::{Question, ask, nonce, prompts},
+    before,
     evidence::{self, kind},
-    gather,
+    gather, tell,
 };
 use crate::{
     adapters::agents::{AgentOutcome, Role},
@@ -92,9 +93,20 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
     };
     advance::recover(ctx, &claim)?;
     let commits = commits(ctx, repo).await;
+    let mut groups = Vec::new();
+    for ((incident, _), row) in batch.iter().zip(&rows) {
+        let other = incident.id != claim.incident;
+        let own = other.then(|| ctx.store().claim(&incident.id)).transpose()?;
+        if let Some(claim) = own.as_ref().map_or(Some(&claim), Option::as_ref) {
+            before::find_unset(ctx, repo, claim, row).await;
+        }
+        let (began, _) = tell::of_this_life(ctx, incident, row)?;
+        let before = before::sentences(ctx, row, Some(&incident.id), began)?;
+        groups.push(group(&ctx.redactor, row, &before));
+    }
     let context = TriageContext {
         repo: repo.slot.clone(),
-        groups: rows.iter().map(|row| group(&ctx.redactor, row)).collect(),
+        groups,
         commits,
     };
     let prompt = prompts(ctx)?.triage(&context, &nonce()?)?;
@@ -206,7 +218,7 @@ fn cut(text: &mut String, most: usize) {
     }
 }
 
-fn group(redactor: &Redactor, row: &SignatureRow) -> TriageGroup {
+fn group(redactor: &Redactor, row: &SignatureRow, before: &[String]) -> TriageGroup {
     let untrusted = |text: &str| Untrusted::new(text, redactor);
     TriageGroup {
         signature: row.sig.clone(),
@@ -217,12 +229,7 @@ fn group(redactor: &Redactor, row: &SignatureRow) -> TriageGroup {
         template: untrusted(&row.template),
         culprit: row.culprit.as_ref().map(|c| untrusted(&super::culprit_line(c))),
         samples: row.samples.iter().map(|s| untrusted(s)).collect(),
-        before: row
-            .releases
-            .last()
-            .map(|sha| untrusted(&format!("release {} was live", sha.short())))
-            .into_iter()
-            .collect(),
+        before: before.iter().map(|text| untrusted(text)).collect(),
     }
 }
 
@@ -328,9 +335,10 @@ mod tests {
             row.samples.push("x y ".repeat(4000));
         }
         shorten(&mut rows);
+        let before = vec!["2026-11-28 05:07  release 4c1e9ad went live (vercel), and a good deal more".to_owned(); 8];
         let context = TriageContext {
             repo: slot.clone(),
-            groups: rows.iter().map(|row| group(&redactor, row)).collect(),
+            groups: rows.iter().map(|row| group(&redactor, row, &before)).collect(),
             commits: vec![Untrusted::new(&"c".repeat(100), &redactor); 10],
         };
         let prompt = PromptSet::shipped()

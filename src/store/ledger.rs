@@ -1,6 +1,6 @@
 //! What was seen: ticks, sources, flags, the conditional-request cache. Causes are in `causes.rs`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction};
@@ -41,8 +41,9 @@ pub struct SourceRow {
     pub cause_since: Option<DateTime<Utc>>,
     pub release: Option<Sha>,
     pub release_since: Option<DateTime<Utc>>,
-    /// A deployment is under way since then, where the source tells it.
-    #[serde(default)]
+    /// Names of the variables that were set on its platform at the last look that told them.
+    pub variables: Option<BTreeSet<String>>,
+    /// A deployment of the target was under way at the last look, since then.
     pub deploying_since: Option<DateTime<Utc>>,
 }
 
@@ -153,7 +154,7 @@ impl Store {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-                        release, release_since, deploying_since FROM source",
+                        release, release_since, variables, deploying_since FROM source",
             )?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
@@ -303,12 +304,13 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
     let opt = |at: Option<DateTime<Utc>>| at.map(time);
     tx.prepare_cached(
         "INSERT INTO source (repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-             release, release_since, deploying_since)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+             release, release_since, variables, deploying_since)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
          ON CONFLICT (repo, target, collector) DO UPDATE SET first_ok_at = excluded.first_ok_at,
              last_ok_at = excluded.last_ok_at, last_look_at = excluded.last_look_at, cursor = excluded.cursor,
              cause = excluded.cause, cause_since = excluded.cause_since, release = excluded.release,
-             release_since = excluded.release_since, deploying_since = excluded.deploying_since",
+             release_since = excluded.release_since, variables = excluded.variables,
+             deploying_since = excluded.deploying_since",
     )?
     .execute(rusqlite::params![
         source.repo.as_str(),
@@ -322,6 +324,7 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
         opt(source.cause_since),
         source.release.as_ref().map(Sha::as_str),
         opt(source.release_since),
+        source.variables.as_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>().join("\n")),
         opt(source.deploying_since),
     ])?;
     Ok(())
@@ -340,6 +343,9 @@ fn source_row(row: &Row<'_>) -> Result<SourceRow, TxError> {
         cause_since: parse_opt_time(row.get(8)?)?,
         release: row.get::<_, Option<String>>(9)?.map(|sha| parse_id(&sha)).transpose()?,
         release_since: parse_opt_time(row.get(10)?)?,
-        deploying_since: parse_opt_time(row.get(11)?)?,
+        variables: row
+            .get::<_, Option<String>>(11)?
+            .map(|names| names.lines().map(str::to_owned).collect()),
+        deploying_since: parse_opt_time(row.get(12)?)?,
     })
 }

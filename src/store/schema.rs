@@ -131,18 +131,20 @@ const V6: &str = "
 ALTER TABLE http_cache ADD COLUMN at TEXT NOT NULL DEFAULT '';
 ";
 
-/// What changed before a cause: releases, merges, variables by name, what expires.
+/// What changed before a cause: releases, merges, variables by name, what expires. What a source told last of variables and of
+/// a deployment that is under way.
 const V7: &str = "
 CREATE TABLE change (
   repo TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, at TEXT NOT NULL,
-  what TEXT NOT NULL, sha TEXT, url TEXT, PRIMARY KEY (repo, target, source, kind, key)
+  what TEXT NOT NULL, sha TEXT, url TEXT, PRIMARY KEY (repo, target, source, kind, key, at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX change_at ON change (repo, at);
+ALTER TABLE source ADD COLUMN variables TEXT;
+ALTER TABLE source ADD COLUMN deploying_since TEXT;
 ";
 
 /// Storms: what waits for its turn, how long a probe is given, deployments under way. Trends: numbers by the hour.
 const V8: &str = "
-ALTER TABLE source ADD COLUMN deploying_since TEXT;
 ALTER TABLE signature ADD COLUMN waits_since TEXT;
 ALTER TABLE signature ADD COLUMN fire_after INTEGER;
 ALTER TABLE signature ADD COLUMN clear_after INTEGER;

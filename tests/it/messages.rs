@@ -125,6 +125,40 @@ fn a_message_that_is_a_week_old_is_not_sent_any_more() {
     assert!(show.contains("needs-you: given up: older than 7 days"), "{show}");
 }
 
+/// The tracker tells which release serves, and nobody tells of merges.
+#[test]
+fn every_message_says_what_changed_before_it_and_what_nobody_tells_of() {
+    let mut street = troubled(json!({ "file": "mail" }));
+    let serve = |street: &Street, digit: &str, errors: serde_json::Value| {
+        let body = json!({ "release": digit.repeat(40), "requests": 100, "exceptions": errors });
+        street.answer("/shop/api/exceptions", 200, &body);
+    };
+    serve(&street, "a", json!([]));
+    street.run(&[]);
+    street.step(15);
+    let at = street.now.to_rfc3339();
+    let error = json!([{ "type": "TypeError", "message": "no cart", "stack": null, "count": 3, "first_seen": at,
+                         "last_seen": at, "route": "/" }]);
+    serve(&street, "b", error);
+    let (_, text) = street.run(&[]);
+    let mails = street.mails();
+    let mail: Vec<&str> = mails.last().unwrap().split_whitespace().collect();
+    let mail = mail.join(" ");
+    assert!(
+        mail.contains("before after 03:15 release bbbbbbb began to serve no other release in the 24 hours before"),
+        "{mail}\n{text}"
+    );
+    assert!(
+        mail.contains("not known: merges, variables of the platform (no source tells of them)"),
+        "{mail}"
+    );
+    let (_, show) = street.run(&["show", &only_incident(&street)]);
+    assert!(
+        show.contains("before after 03:15 release bbbbbbb began to serve"),
+        "{show}"
+    );
+}
+
 fn only_incident(street: &Street) -> String {
     let db = rusqlite::Connection::open(street.home().join("state/tick.db")).unwrap();
     db.query_row("SELECT id FROM incident", [], |row| row.get(0)).unwrap()

@@ -23,7 +23,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     let started = ctx.now();
     let known = ctx.store().sources()?;
     let (collected, cache) = sources::collect(ctx, &known, deep).await?;
-    let snapshot = Snapshot {
+    let mut snapshot = Snapshot {
         schema: SNAPSHOT_SCHEMA,
         tick: ctx.tick.clone(),
         started_at: started,
@@ -34,12 +34,13 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         changes: collected.changes,
     };
     sign_anew(ctx, lock)?;
+    let sources = sources::rows(&known, &snapshot, &collected.cursors, started);
+    snapshot.changes = sources::changes(&known, &sources, std::mem::take(&mut snapshot.changes), started);
     let encoded = snapshots::encode(&snapshot)?;
     let signals = &ctx.config.home.signals;
     snapshots::write_latest(signals, &encoded)
         .with_context(|| format!("write the snapshot to {}", signals.display()))?;
     let gate = gate::gate(&ctx.config, &snapshot).await;
-    let sources = sources::rows(&known, &snapshot, &collected.cursors, started);
     let mut found = Found::default();
     let woken = matches!(gate, GateResult::Wake(_));
     super::silence::clear(ctx)?;

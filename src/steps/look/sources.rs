@@ -8,7 +8,11 @@ use chrono::{DateTime, Utc};
 use crate::{
     adapters::http::Http,
     collect::{self, CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources},
-    model::signal::{CollectorOutcome, OutcomeKind, Snapshot},
+    decide::retention::KEPT,
+    model::{
+        Sha,
+        signal::{Change, ChangeKind, CollectorOutcome, OutcomeKind, REMOVED, Snapshot},
+    },
     steps::Ctx,
     store::{CachedReply, SourceRow},
 };
@@ -125,11 +129,114 @@ fn source(
             (Some(_), false) => Some(started),
         },
         release,
-        // A look that was not good says nothing about it; the grace bounds how long that counts.
-        deploying_since: if ok {
-            outcome.deploying_since
-        } else {
-            outcome.deploying_since.or_else(|| old.and_then(|o| o.deploying_since))
-        },
+        variables: outcome
+            .variables
+            .clone()
+            .or_else(|| old.and_then(|o| o.variables.clone())),
+        // Only what a look saw holds anything back.
+        deploying_since: outcome.deploying_since,
+    }
+}
+
+/// What changed by this look: what the collectors tell, and what the rows of sources show.
+pub(super) fn changes(
+    known: &[SourceRow],
+    rows: &[SourceRow],
+    told: Vec<Change>,
+    started: DateTime<Utc>,
+) -> Vec<Change> {
+    let mut changes = told;
+    // Older ones would be forgotten and stored again every day.
+    changes.retain(|change| change.at > started - KEPT);
+    for row in rows {
+        let old = known
+            .iter()
+            .find(|old| old.repo == row.repo && old.target == row.target && old.collector == row.collector);
+        if let Some(old) = old {
+            changes.extend(noticed(old, row));
+        }
+    }
+    changes
+}
+
+/// What differs between two looks happened some time after the first.
+fn noticed(old: &SourceRow, new: &SourceRow) -> Vec<Change> {
+    let change = |kind, key: &str, what: &str, sha: Option<Sha>| Change {
+        at: old.last_look_at.unwrap_or_default(),
+        repo: new.repo.clone(),
+        target: new.target.clone(),
+        source: new.collector.clone(),
+        kind,
+        key: key.to_owned(),
+        what: what.to_owned(),
+        sha,
+        url: None,
+    };
+    let mut changes = Vec::new();
+    if let (Some(before), Some(now)) = (&old.release, &new.release)
+        && before != now
+    {
+        changes.push(change(ChangeKind::Deployment, now.as_str(), "", Some(now.clone())));
+    }
+    if let (Some(before), Some(now)) = (&old.variables, &new.variables) {
+        changes.extend(
+            before
+                .difference(now)
+                .map(|name| change(ChangeKind::Variable, name, REMOVED, None)),
+        );
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(release: char, variables: &[&str]) -> SourceRow {
+        SourceRow {
+            repo: "api".parse().unwrap(),
+            target: "api".to_owned(),
+            collector: "vercel".to_owned(),
+            first_ok_at: None,
+            last_ok_at: None,
+            last_look_at: Some("2026-11-29T05:00:00Z".parse().unwrap()),
+            cursor: None,
+            cause: None,
+            cause_since: None,
+            release: Sha::parse(&release.to_string().repeat(40)).ok(),
+            release_since: None,
+            variables: Some(variables.iter().map(|&name| name.to_owned()).collect()),
+            deploying_since: None,
+        }
+    }
+
+    #[test]
+    fn a_release_and_a_variable_that_is_gone_are_noticed() {
+        let started = "2026-11-29T05:15:00Z".parse().unwrap();
+        let (old, new) = (row('a', &["A", "B"]), row('b', &["B", "C"]));
+        let found = changes(
+            std::slice::from_ref(&old),
+            std::slice::from_ref(&new),
+            Vec::new(),
+            started,
+        );
+        let short: Vec<_> = found
+            .iter()
+            .map(|c| (c.kind, c.key.chars().next().unwrap(), c.what.as_str()))
+            .collect();
+        assert_eq!(
+            short,
+            [(ChangeKind::Deployment, 'b', ""), (ChangeKind::Variable, 'A', REMOVED)]
+        );
+        assert_eq!(found[0].at, old.last_look_at.unwrap(), "not before the last look");
+        assert_eq!(changes(&[], &[new], Vec::new(), started), [], "first sight");
+    }
+
+    #[test]
+    fn what_would_be_forgotten_at_once_is_not_stored() {
+        let started: DateTime<Utc> = "2026-11-29T05:15:00Z".parse().unwrap();
+        let mut told = noticed(&row('a', &[]), &row('b', &[]));
+        told[0].at = started - KEPT;
+        assert_eq!(changes(&[], &[], told, started), []);
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 pub use self::status::{status, unwell};
-use super::{Ctx, evidence::kind, gather};
+use super::{Ctx, before, evidence::kind, gather, tell};
 use crate::{
     decide::{
         facts::{Facts, Policy},
@@ -120,6 +120,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         let who = format!("attempt {} by {}", attempt.attempt.n, attempt.attempt.agent);
         said.push((who, untrusted(&attempt.attempt.said)));
     }
+    let (began, _) = tell::of_this_life(ctx, &incident, &row)?;
     let (unmet_heading, unmet) = why_not(ctx, &incident, &facts, policy.as_ref())?;
     Ok(ShowView {
         id: id.to_string(),
@@ -133,7 +134,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         count: row.count,
         culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
-        before: Vec::new(),
+        before: before::sentences(ctx, &row, Some(id), began)?,
         timeline: timeline(ctx, &incident, &facts)?,
         sample: row.samples.first().map(|s| untrusted(s)),
         said,
@@ -168,7 +169,7 @@ pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
         count: row.count,
         culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
-        before: Vec::new(),
+        before: before::sentences(ctx, row, None, row.first_seen)?,
         timeline: Vec::new(),
         sample: row.samples.first().map(|s| untrusted(s)),
         said: Vec::new(),

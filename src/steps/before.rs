@@ -1,0 +1,141 @@
+//! What changed before a cause, from the store; and, once a cause has a release, which variables that release reads first
+//! and that are not set.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use chrono::{DateTime, Utc};
+
+use super::{Ctx, evidence, evidence::kind};
+use crate::{
+    config::Repo,
+    decide::{
+        before::{AHEAD, Around, Before, WINDOW, before},
+        guards::Kinds,
+        variables::begins_to_read,
+    },
+    model::{IncidentId, Sha, Slot, signal::ChangeKind},
+    render,
+    store::{Claim, SignatureRow, SourceRow},
+    text::Untrusted,
+};
+
+/// Text of a release's diff that is read for variables.
+const DIFF_CAP: usize = 4 << 20;
+
+/// Sentences about what changed before a cause that began then.
+pub(super) fn sentences(
+    ctx: &Ctx,
+    row: &SignatureRow,
+    incident: Option<&IncidentId>,
+    began: DateTime<Utc>,
+) -> Result<Vec<String>> {
+    let found = around(ctx, row, incident, began)?;
+    Ok(render::before::sentences(&found, ctx.now()))
+}
+
+fn around(ctx: &Ctx, row: &SignatureRow, incident: Option<&IncidentId>, began: DateTime<Utc>) -> Result<Before> {
+    let changes = ctx.store().changes(&row.repo, began - WINDOW, began + AHEAD)?;
+    let watched = watched(&ctx.store().sources()?, &row.repo);
+    let unset = incident.map(|id| unset(ctx, id)).transpose()?.unwrap_or_default();
+    Ok(before(&Around {
+        began,
+        changes: &changes,
+        watched: &watched,
+        release: row.releases.last(),
+        unset: &unset,
+    }))
+}
+
+/// Kinds of changes that some source of a repo tells of.
+fn watched(sources: &[SourceRow], repo: &Slot) -> BTreeSet<ChangeKind> {
+    let mut kinds = BTreeSet::new();
+    for row in sources
+        .iter()
+        .filter(|row| row.repo == *repo && row.last_ok_at.is_some())
+    {
+        if row.release.is_some() {
+            kinds.insert(ChangeKind::Deployment);
+        }
+        if row.variables.is_some() {
+            kinds.insert(ChangeKind::Variable);
+        }
+        if row.collector == "actions" {
+            kinds.insert(ChangeKind::Merge);
+        }
+    }
+    kinds
+}
+
+fn unset(ctx: &Ctx, incident: &IncidentId) -> Result<Vec<String>> {
+    let rows = ctx.store().evidence(incident)?;
+    let last = rows.into_iter().rev().find(|row| row.kind == kind::VARIABLES);
+    Ok(last
+        .and_then(|row| serde_json::from_value(row.detail).ok())
+        .unwrap_or_default())
+}
+
+/// Compares the variables that the release of a cause reads first with those that are set, once an incident. What cannot be
+/// read leaves no trace: it is a hint for people, never evidence.
+pub(super) async fn find_unset(ctx: &Ctx, repo: &Repo, claim: &Claim, row: &SignatureRow) {
+    if let Err(error) = compare(ctx, repo, claim, row).await {
+        tracing::warn!(repo = %repo.slot, "compare the variables that the release reads with those that are set: {error:#}");
+    }
+}
+
+async fn compare(ctx: &Ctx, repo: &Repo, claim: &Claim, row: &SignatureRow) -> Result<()> {
+    let sources = ctx.store().sources()?;
+    let set: BTreeSet<String> = sources
+        .iter()
+        .filter(|source| source.repo == repo.slot)
+        .filter_map(|source| source.variables.clone())
+        .flatten()
+        .collect();
+    let known = sources
+        .iter()
+        .any(|source| source.repo == repo.slot && source.variables.is_some());
+    let told = ctx.store().evidence(&claim.incident)?;
+    let Some(release) = row.releases.last().filter(|_| known) else {
+        return Ok(());
+    };
+    if told.iter().any(|e| e.kind == kind::VARIABLES) {
+        return Ok(());
+    }
+    let Some(previous) = previous(ctx, row, release)? else {
+        return Ok(());
+    };
+    let mirror = ctx.mirror(repo).await?;
+    mirror.fetch().await?;
+    let (Some(old), Some(new)) = (
+        mirror.resolve(previous.as_str()).await?,
+        mirror.resolve(release.as_str()).await?,
+    ) else {
+        return Ok(());
+    };
+    let diff = mirror.diff_text(&old, &new, DIFF_CAP).await?;
+    let unset: Vec<String> = begins_to_read(&diff, &Kinds::new([])?)
+        .into_iter()
+        .filter(|name| !set.contains(name))
+        .map(|name| Untrusted::new(&name, &ctx.redactor).line(100))
+        .collect();
+    let verdict = if unset.is_empty() {
+        "all are set"
+    } else {
+        "not all are set"
+    };
+    let evidence = evidence::row(ctx, Some(release), kind::VARIABLES, verdict, &unset)?;
+    ctx.store().add_evidence(claim, &evidence)?;
+    Ok(())
+}
+
+/// The release that served before this one.
+fn previous(ctx: &Ctx, row: &SignatureRow, release: &Sha) -> Result<Option<Sha>> {
+    let far = DateTime::<Utc>::UNIX_EPOCH;
+    let changes = ctx.store().changes(&row.repo, far, ctx.now())?;
+    let mut releases = changes
+        .into_iter()
+        .filter(|change| change.kind == ChangeKind::Deployment)
+        .filter_map(|change| change.sha)
+        .skip_while(|sha| sha != release);
+    Ok(releases.find(|sha| sha != release))
+}
