@@ -48,6 +48,21 @@ pub(super) struct Sources<'a> {
     pub(super) after: &'a [SourceRow],
 }
 
+impl Sources<'_> {
+    /// A source that was not due says what it said last.
+    fn now(&self) -> Vec<SourceRow> {
+        let same =
+            |a: &SourceRow, b: &SourceRow| a.repo == b.repo && a.target == b.target && a.collector == b.collector;
+        let mut rows = self.after.to_vec();
+        let skipped = self
+            .before
+            .iter()
+            .filter(|old| !self.after.iter().any(|new| same(old, new)));
+        rows.extend(skipped.cloned());
+        rows
+    }
+}
+
 pub(super) fn group(
     ctx: &Ctx,
     snapshot: &Snapshot,
@@ -64,7 +79,7 @@ pub(super) fn group(
     let looks = ctx.store().last_ticks(GAP_LOOKS)?;
     let looks: Vec<_> = looks.iter().map(|tick| tick.started_at).collect();
     let gaps = rhythm::gaps(&looks);
-    let holds = Holds::read(ctx, sources.after)?;
+    let holds = Holds::read(ctx, &sources.now())?;
     for ((repo, text_sig), signals) in by_cause {
         let first_sight = signals.iter().all(|s| is_first_sight(sources.before, s));
         let old = ctx.store().cause(text_sig, repo)?;
