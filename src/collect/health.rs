@@ -224,6 +224,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         "samples": look.samples,
     });
     probe::note_patience(&mut evidence, probe.patience);
+    evidence[Signal::HOST] = session.line(probe.url.host_str().unwrap_or_default(), 200).into();
     if let Some(response) = &look.response {
         evidence["status"] = response.status.as_u16().into();
         evidence["ms"] = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX).into();

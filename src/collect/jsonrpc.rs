@@ -265,6 +265,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
     let asked = format!("{} on {host}", probe.method);
     let mut evidence = look.evidence.clone();
     probe::note_patience(&mut evidence, probe.patience);
+    evidence[Signal::HOST] = session.line(host, 200).into();
     Signal {
         severity,
         ..probe::signal(session, place, SignalKind::Probe, (&probe.name, &asked), down, evidence)

@@ -18,12 +18,14 @@ pub mod next;
 #[cfg(test)]
 mod next_tests;
 pub mod observation;
+pub mod parents;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;
+pub mod trend;
 pub mod variables;
 pub mod verdict;
 pub mod why;

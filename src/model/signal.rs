@@ -91,6 +91,9 @@ impl Signal {
     pub const FIRE_AFTER: &str = "fire_after";
     pub const CLEAR_AFTER: &str = "clear_after";
 
+    /// The part of `evidence` with the host that a probe asks.
+    pub const HOST: &str = "host";
+
     /// A number of looks that `evidence` holds.
     pub fn looks(&self, name: &str) -> Option<u32> {
         let looks = self.evidence.get(name)?.as_u64()?;

@@ -57,6 +57,8 @@ pub enum Now {
     TakenBack,
     /// A deployment is under way until then at most.
     Deploying(DateTime<Utc>),
+    /// Part of an incident of another repo that is open.
+    Explained,
     /// More causes than the caps let open.
     Waits,
     Ignored(DateTime<Utc>),
@@ -70,7 +72,9 @@ impl Now {
     /// A person or a rule has said that nothing is to be done about it.
     pub const fn is_handled(self) -> bool {
         match self {
-            Self::Once | Self::WithPerson | Self::TakenBack | Self::Deploying(_) | Self::Waits => false,
+            Self::Once | Self::WithPerson | Self::TakenBack | Self::Deploying(_) | Self::Explained | Self::Waits => {
+                false
+            }
             Self::Ignored(_) | Self::Silenced(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
         }
     }
@@ -84,6 +88,7 @@ impl Now {
                 "held while a deployment is under way, until {} at most",
                 time(until, now)
             ),
+            Self::Explained => "explained by an incident of the provider, which is open".to_owned(),
             Self::Waits => {
                 "wait for their turn, more broke than opens at once (limits.new_incidents_per_hour)".to_owned()
             }

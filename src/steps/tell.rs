@@ -175,7 +175,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
         let Some(symptom) = symptom else { continue };
         let title = super::title_line(ctx, &symptom);
         if symptom.severity > row.severity {
-            felt.broken = broken(slot, symptom.kind, symptom.severity);
+            felt.broken = broken(symptom.repo.as_str(), symptom.kind, symptom.severity);
             down.push(title);
         } else {
             felt.also.push(title);

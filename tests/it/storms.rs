@@ -273,3 +273,60 @@ fn the_owner_says_how_many_looks_a_probe_is_given() {
         street.step(15);
     }
 }
+
+/// A provider's incident, as the shipped collector of status pages signs it.
+const PAGE_JQ: &str = r#"{ signals: [ .incidents[] | {
+    title: "vercel: \(.name)", message: .name, severity: "error", first_seen: .at, last_seen: .at,
+    signature_text: "incident of the provider vercel: \(.name)", evidence: { provider: "vercel" } } ] }"#;
+const PAGE_JSON: &str =
+    r#"{ "request": { "method": "GET", "url": "{url}/status" }, "kind": "alert", "severity": "warning" }"#;
+
+/// One outage of the provider: its incident, the page that is down with it and the host's node are one message; what is still
+/// there when the provider is well again is told by itself.
+#[test]
+fn a_providers_incident_explains_the_pages_that_are_down_until_it_is_over() {
+    let mut street = Street::new(|url| {
+        let page = json!({ "url": url });
+        json!({ "repos": {
+            "web": { "health": [{ "name": "front", "url": format!("{url}/page") }],
+                     "collectors": { "page": { "values": page } } } },
+            "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    let collectors = street.home().join("collectors");
+    std::fs::create_dir_all(&collectors).unwrap();
+    std::fs::write(collectors.join("page.json"), PAGE_JSON).unwrap();
+    std::fs::write(collectors.join("page.jq"), PAGE_JQ).unwrap();
+    street.answer("/page", 200, &"{}");
+    street.answer("/status", 200, &json!({ "incidents": [] }));
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 0, "{text}");
+    for look in 0..3 {
+        street.step(15);
+        let at = street.now.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
+        street.answer(
+            "/status",
+            200,
+            &json!({ "incidents": [{ "name": "builds and functions fail", "at": at }] }),
+        );
+        street.answer("/page", 503, &"");
+        let (code, text) = street.run(&[]);
+        assert_eq!(code, i32::from(look == 0), "{text}");
+    }
+    let told_now = subjects(&street);
+    assert!(
+        told_now.len() == 1 && told_now[0].contains("vercel reports an incident"),
+        "{told_now:?}"
+    );
+    assert_eq!(count(&street, "SELECT count(*) FROM incident"), 1);
+    street.answer("/status", 200, &json!({ "incidents": [] }));
+    for _ in 0..4 {
+        street.step(15);
+        street.run(&[]);
+    }
+    assert_eq!(told(&street, "over"), 1, "{:?}", subjects(&street));
+    let page: Vec<String> = subjects(&street)
+        .into_iter()
+        .filter(|s| s.contains("front: HTTP 503"))
+        .collect();
+    assert_eq!(page.len(), 1, "it is still down: {:?}", subjects(&street));
+}

@@ -13,7 +13,7 @@ use self::{
     effects::{done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, told},
     rows::Rows,
 };
-use super::{Ctx, evidence::kind};
+use super::{Ctx, evidence::kind, look};
 use crate::{
     decide::{
         dedup::BAD_LOOKS,
@@ -159,8 +159,12 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         count: row.count,
         release,
         ignored_until: row.ignored_until,
-        // It is not over while a symptom of it is there.
-        quiet_looks: symptoms.iter().map(|s| s.quiet_looks).fold(row.quiet_looks, u32::min),
+        // It is not over while a symptom of it is there. What a provider's incident explained opens by itself then.
+        quiet_looks: symptoms
+            .iter()
+            .filter(|_| look::provider(row).is_none())
+            .map(|s| s.quiet_looks)
+            .fold(row.quiet_looks, u32::min),
         clear_after: row.clear_after.unwrap_or(CLEAR_LOOKS),
         lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),

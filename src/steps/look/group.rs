@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::storm::{self, Wanted};
+use super::{
+    parents::Scene,
+    storm::{self, Item},
+};
 use crate::{
     decide::{
         dedup::{self, Group, Known, KnownIncident, Standing},
@@ -75,11 +78,12 @@ pub(super) fn group(
         let cause = (&signal.repo, &signal.signature);
         by_cause.entry(cause).or_default().push(signal);
     }
-    let mut wanted = Wanted::default();
+    let mut items: Vec<Item> = Vec::new();
     let looks = ctx.store().last_ticks(GAP_LOOKS)?;
     let looks: Vec<_> = looks.iter().map(|tick| tick.started_at).collect();
     let gaps = rhythm::gaps(&looks);
-    let holds = Holds::read(ctx, &sources.now())?;
+    let now = sources.now();
+    let holds = Holds::read(ctx, &now)?;
     for ((repo, text_sig), signals) in by_cause {
         let first_sight = signals.iter().all(|s| is_first_sight(sources.before, s));
         let old = ctx.store().cause(text_sig, repo)?;
@@ -106,7 +110,10 @@ pub(super) fn group(
                     signature: sig.clone(),
                     why,
                 };
-                wanted.add(&row, new);
+                items.push(Item {
+                    row: row.clone(),
+                    new: Some(new),
+                });
             }
             Standing::Inventory => {
                 row.inventory = true;
@@ -115,31 +122,15 @@ pub(super) fn group(
             Standing::Worse { why } => {
                 found.worse.extend(incident.map(|i| (i.id, row.clone(), why)));
             }
-            Standing::Symptom => wanted.symptoms.push(Symptom::new(&row, None)),
+            Standing::Symptom => items.push(Item {
+                row: row.clone(),
+                new: None,
+            }),
             Standing::Open { .. } | Standing::Handled | Standing::Held | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }
-    storm::open(ctx, wanted, found)
-}
-
-/// What joins the cause that explains it, or opens by itself.
-#[derive(Debug)]
-pub(super) struct Symptom {
-    sig: Signature,
-    repo: Slot,
-    /// The incident that it opens where nothing explains it.
-    pub(super) new: Option<NewIncident>,
-}
-
-impl Symptom {
-    pub(super) fn new(row: &SignatureRow, new: Option<NewIncident>) -> Self {
-        Self {
-            sig: row.sig.clone(),
-            repo: row.repo.clone(),
-            new,
-        }
-    }
+    storm::open(ctx, &Scene::new(&snapshot.signals, &now), items, found)
 }
 
 /// How much of the time in which a cause was seen nobody told of.
@@ -226,13 +217,14 @@ fn new_key(ctx: &Ctx, text_sig: &Signature, repo: &Slot, found: &Found) -> Resul
 }
 
 /// A symptom joins the cause of its slot that opened in this tick or the one before, else it opens by itself.
-pub(super) fn join_symptoms(ctx: &Ctx, symptoms: Vec<Symptom>, found: &mut Found) -> Result<()> {
+pub(super) fn join_symptoms(ctx: &Ctx, symptoms: Vec<Item>, found: &mut Found) -> Result<()> {
     if symptoms.is_empty() {
         return Ok(());
     }
     let recent = ctx.now() - TimeDelta::minutes(20);
     let open = ctx.store().open_incidents()?;
-    for Symptom { sig, repo, new } in symptoms {
+    for Item { row, new } in symptoms {
+        let (sig, repo) = (row.sig, row.repo);
         let cause = found
             .opened
             .iter()

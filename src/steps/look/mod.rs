@@ -3,6 +3,7 @@
 
 mod group;
 mod messages;
+mod parents;
 mod sources;
 mod storm;
 
@@ -10,6 +11,7 @@ use anyhow::{Context, Result};
 
 use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
+pub(super) use self::parents::provider;
 use super::{Ctx, gate};
 use crate::{
     decide::gate::GateResult,

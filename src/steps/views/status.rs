@@ -84,6 +84,7 @@ impl LastLook {
             collector: collector.to_owned(),
         };
         let mut sources = ctx.store().sources()?;
+        let holds = Holds::read(ctx, &sources)?;
         sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
         let mut seen = ctx.store().current_causes()?;
         seen.retain(|row| {
@@ -91,7 +92,6 @@ impl LastLook {
         });
         let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
         let looks: Vec<DateTime<Utc>> = ticks.iter().map(|tick| tick.started_at).collect();
-        let holds = Holds::read(ctx, &sources)?;
         Ok(Self {
             sources,
             configured,
@@ -197,7 +197,8 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
         return Ok(Some(if row.inventory { Now::FirstSight } else { Now::Once }));
     };
     Ok(match incident.outcome {
-        None => None,
+        // Another repo's incident does not stand below this one.
+        None => (incident.repo != row.repo).then_some(Now::Explained),
         Some(_) if incident.id.signature() != row.sig => Some(Now::Once),
         Some(IncidentOutcome::Noise) => Some(Now::Noise),
         Some(IncidentOutcome::Declined) => Some(Now::Declined),
