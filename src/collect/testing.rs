@@ -43,6 +43,7 @@ pub(crate) fn probe(url: Url) -> HealthProbe {
         release: None,
         requests: None,
         max_latency: None,
+        levels: Vec::new(),
         headers: Vec::new(),
     }
 }
@@ -71,6 +72,7 @@ pub(crate) fn declared(name: &str, url: &Url) -> DeclaredUse {
     DeclaredUse {
         collector: name.to_owned(),
         every: None,
+        expect_every: None,
         values: BTreeMap::from([("url".to_owned(), base)]),
         secrets: BTreeMap::new(),
     }

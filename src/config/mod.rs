@@ -133,8 +133,19 @@ pub struct HealthProbe {
     /// A jq program that gives the number of requests served since the process started.
     pub requests: Option<String>,
     pub max_latency: Option<Duration>,
+    /// Numbers that fill up.
+    pub levels: Vec<Level>,
     /// Header names and the environment variables that hold their values, resolved.
     pub headers: Vec<(String, SecretString)>,
+}
+
+/// A number of a probe's answer that fills up.
+#[derive(Debug, Clone)]
+pub struct Level {
+    pub name: String,
+    /// A jq program over the JSON body that gives a number.
+    pub jq: String,
+    pub full: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -163,6 +174,8 @@ impl Patience {
 pub struct DeclaredUse {
     pub collector: String,
     pub every: Option<Duration>,
+    /// Within which it always has something to tell.
+    pub expect_every: Option<Duration>,
     /// Values of the placeholders that the request file names.
     pub values: BTreeMap<String, String>,
     /// Values of its secret placeholders, resolved from the environment.

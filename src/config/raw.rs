@@ -222,10 +222,30 @@ pub(super) struct Health {
     #[serde(default)]
     #[schemars(with = "String", example = &".requests")]
     pub requests: Option<String>,
+    /// Numbers of the JSON answer that fill up, such as a disk or a quota: told three days before they are full. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"name": "disk", "jq": ".disk.used_percent", "full": 100}]))]
+    pub levels: Vec<Level>,
     /// Request headers: name to the environment variable that holds the value. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"Authorization": "HEALTH_AUTHORIZATION"}))]
     pub headers: BTreeMap<String, String>,
+}
+
+/// A number that fills up.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Level {
+    /// Name in messages.
+    #[schemars(example = &"disk")]
+    pub name: String,
+    /// jq program over the JSON answer that gives how full it is, as a number.
+    #[schemars(example = &".disk.used_percent")]
+    pub jq: String,
+    /// The number at which it is full. Default: 100.
+    #[serde(default = "full")]
+    #[schemars(example = 100)]
+    pub full: f64,
 }
 
 /// What a good answer of a health probe looks like.
@@ -319,6 +339,10 @@ pub(super) struct Collector {
     #[serde(default)]
     #[schemars(with = "u32", range(min = 1, max = 1440), example = 60)]
     pub every_minutes: Option<u32>,
+    /// Minutes within which it always has something to tell, at least an info: told when it has not. Default: no such rhythm.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 1, max = 43_200), example = 1440)]
+    pub expect_every_minutes: Option<u32>,
     /// Values of the placeholders that its request file names. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"url": "https://alerts.acme.example"}))]
@@ -634,6 +658,7 @@ defaults! {
     test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
+    full: f64 = 100.0;
     fire_after: u32 = 2;
     clear_after: u32 = 2;
     deploy_grace_minutes: u32 = 10;

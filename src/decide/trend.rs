@@ -2,9 +2,9 @@
 //! that fills up. Each is a warning: told once, and no model is woken for it.
 
 use chrono::{DateTime, TimeDelta, Timelike, Utc};
-use serde::{Deserialize, Serialize};
 
 use super::observation::poisson_at_least;
+use crate::model::signal::MeasureKind as Kind;
 
 /// What was measured of one thing within an hour.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,18 +16,6 @@ pub struct Hour {
     pub total: f64,
     /// Single values, the newest last; some of them where there were many.
     pub points: Vec<f64>,
-}
-
-/// What kind of number it is decides which question is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "is")]
-pub enum Kind {
-    /// Events since the look before.
-    Events,
-    /// Milliseconds until the answer.
-    Latency,
-    /// How full something is.
-    Level { full: f64 },
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -22,10 +22,11 @@ pub enum Status {
     GateFault,
     Frozen,
     Overflow,
+    Warning,
 }
 
 impl Status {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Inventory,
         Self::NeedsYou,
         Self::DraftReady,
@@ -40,6 +41,7 @@ impl Status {
         Self::GateFault,
         Self::Frozen,
         Self::Overflow,
+        Self::Warning,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -58,6 +60,7 @@ impl Status {
             Self::GateFault => "gate-fault",
             Self::Frozen => "frozen",
             Self::Overflow => "overflow",
+            Self::Warning => "warning",
         }
     }
 

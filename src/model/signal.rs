@@ -159,6 +159,27 @@ impl CollectorOutcome {
     }
 }
 
+/// A number that a look took, for trends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// What of the source it is: a probe, a disk. Cleaned and redacted.
+    pub name: String,
+    pub kind: MeasureKind,
+    pub value: f64,
+}
+
+/// What kind of number it is decides which question is asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasureKind {
+    /// Events since the look before.
+    Events,
+    /// Milliseconds until the answer.
+    Latency,
+    /// How full something is, and at which level it is full.
+    Level { full: f64 },
+}
+
 /// Something that changed in production, or in what it stands on. Never the value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Change {

@@ -195,6 +195,7 @@ pub fn mail(words: &MailWords) -> (String, String) {
         Status::GateFault => shapes::gate_fault(words),
         Status::Frozen => shapes::frozen(words),
         Status::Overflow => shapes::overflow(words),
+        Status::Warning => shapes::warning(words),
     };
     (subject(words, shape.tag), body(words, &shape))
 }

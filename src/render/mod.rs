@@ -22,3 +22,4 @@ pub mod sarif;
 pub mod silence;
 pub mod status;
 pub mod story;
+pub mod warning;

@@ -32,8 +32,8 @@ pub struct RepoLine {
     pub sources: u64,
     /// What the last look saw and that is no open incident.
     pub seen: Vec<SeenLine>,
-    /// What a person has silenced, one sentence each.
-    pub silences: Vec<String>,
+    /// What a person has silenced, and warnings that stand, one sentence each.
+    pub notes: Vec<String>,
     /// The stop sign that holds: what, who set it and when.
     pub stopped: Option<String>,
     /// What it lacks for the rung that is configured.
@@ -187,7 +187,7 @@ pub fn status(view: &StatusView) -> String {
             .stopped
             .iter()
             .map(|sign| format!("stopped: {sign}"))
-            .chain(repo.silences.iter().cloned())
+            .chain(repo.notes.iter().cloned())
             .chain(seen(&repo.seen, view.now))
             .chain(repo.lacks.clone())
         {
@@ -342,7 +342,7 @@ mod tests {
             sources_read: 5,
             sources: 5,
             seen: Vec::new(),
-            silences: Vec::new(),
+            notes: Vec::new(),
             stopped: None,
             lacks: None,
         }

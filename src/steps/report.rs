@@ -22,7 +22,8 @@ pub fn told(report: &mut Report, incident: &IncidentId, status: Status) {
         | Status::Blind
         | Status::SeeingAgain
         | Status::GateFault
-        | Status::Overflow => {}
+        | Status::Overflow
+        | Status::Warning => {}
     }
 }
 

@@ -132,6 +132,7 @@ mod tests {
             opened: &[],
             joined: &[],
             waits: &[],
+            measures: &[],
             owed: &[],
             http_cache: &BTreeMap::new(),
             changes,

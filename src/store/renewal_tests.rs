@@ -53,6 +53,7 @@ fn write(store: &mut Store, rows: &[SignatureRow], opened: &[NewIncident]) {
         opened,
         joined: &[],
         waits: &[],
+        measures: &[],
         owed: &[],
         http_cache: &std::collections::BTreeMap::default(),
         changes: &[],

@@ -99,6 +99,7 @@ pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
                 }],
                 joined: &[],
                 waits: &[],
+                measures: &[],
                 owed: &[],
                 http_cache: &BTreeMap::new(),
                 changes: &[],

@@ -225,6 +225,7 @@ fn two_ticks_of_one_counter_are_two_rows() {
             opened: &[],
             joined: &[],
             waits: &[],
+            measures: &[],
             owed: &[("owed:x".to_owned(), "y".to_owned())],
             http_cache: &BTreeMap::new(),
             changes: &[],

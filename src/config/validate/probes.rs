@@ -8,7 +8,7 @@ use url::Url;
 use super::{Checks, minutes};
 use crate::{
     config::{
-        DeclaredUse, HealthProbe, JsonRpcProbe, Patience, Target,
+        DeclaredUse, HealthProbe, JsonRpcProbe, Level, Patience, Target,
         problem::{JsonPath, quote_str},
         raw,
     },
@@ -145,6 +145,10 @@ impl Checks<'_> {
         self.jq(raw.expect.jq.as_ref(), expect.key("jq"), ".ok == true");
         self.jq(raw.release.as_ref(), at.key("release"), ".release");
         self.jq(raw.requests.as_ref(), at.key("requests"), ".requests");
+        let at_levels = at.key("levels");
+        for (n, level) in raw.levels.iter().enumerate() {
+            self.jq(Some(&level.jq), at_levels.index(n).key("jq"), ".disk.used_percent");
+        }
         let url = self.url(&raw.url, at.key("url"), "https://acme.example/health")?;
         Some(HealthProbe {
             name: raw.name.clone().unwrap_or_else(|| place(&url)),
@@ -165,6 +169,15 @@ impl Checks<'_> {
             release: raw.release.clone(),
             requests: raw.requests.clone(),
             max_latency: raw.expect.max_latency_ms.map(|ms| Duration::from_millis(ms.into())),
+            levels: raw
+                .levels
+                .iter()
+                .map(|level| Level {
+                    name: level.name.clone(),
+                    jq: level.jq.clone(),
+                    full: level.full,
+                })
+                .collect(),
             headers,
         })
     }
@@ -255,6 +268,7 @@ impl Checks<'_> {
             uses.push(DeclaredUse {
                 collector: name.clone(),
                 every: raw.every_minutes.map(minutes),
+                expect_every: raw.expect_every_minutes.map(minutes),
                 values,
                 secrets,
             });

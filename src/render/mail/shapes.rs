@@ -29,6 +29,21 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
     }
 }
 
+/// Nothing is broken yet; the title says what will be, or what is not as usual.
+pub(super) fn warning(words: &MailWords) -> Shape {
+    Shape {
+        tag: "warning",
+        lead: format!(
+            "{} works, and something is not as it should be: {}",
+            words.slot,
+            sentence(&words.title)
+        ),
+        did: "nothing, and asked no model: a warning is not repaired.".to_owned(),
+        can: "see to it before it breaks; tick status shows it while it lasts.".to_owned(),
+        next: "a message when it breaks. This is said once.".to_owned(),
+    }
+}
+
 /// `why` says which cap it is; the entries are the worst of those that wait.
 pub(super) fn overflow(words: &MailWords) -> Shape {
     let more = usize::try_from(words.count)

@@ -11,6 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::warnings::Warning;
 use crate::{
     collect,
     decide::{
@@ -103,6 +104,8 @@ pub(super) struct Seen<'a> {
     pub(super) inventory: &'a [SignatureRow],
     pub(super) worse: &'a [(IncidentId, SignatureRow, String)],
     pub(super) waits: &'a [(Signature, Option<DateTime<Utc>>)],
+    /// Warnings that begin with this look, by the names of their flags.
+    pub(super) warnings: &'a [(String, Warning)],
 }
 
 /// Flags for the messages that this look found to be due, and that nobody was told before.
@@ -130,6 +133,10 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
         due.extend(gate_fault(ctx, why)?);
     }
     let mut flags = Vec::new();
+    for (name, warning) in seen.warnings {
+        flags.push((name.clone(), serde_json::to_string(warning)?));
+        due.push(begins(name, warning));
+    }
     if let Some(storm) = overflow(ctx, seen)? {
         due.push(storm);
         flags.push((STORM.to_owned(), ctx.now().to_rfc3339()));
@@ -159,6 +166,12 @@ fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
         )
     };
     by_repo.into_iter().map(one).collect()
+}
+
+/// Once as long as it lasts.
+fn begins(name: &str, warning: &Warning) -> Owed {
+    let about = format!("{name} {}", warning.since.timestamp());
+    Owed::new(Status::Warning, about, warning.slot.as_str(), warning.title.clone())
 }
 
 /// When it was last told that causes wait for their turn.

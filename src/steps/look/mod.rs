@@ -6,12 +6,13 @@ mod messages;
 mod parents;
 mod sources;
 mod storm;
+mod warnings;
 
 use anyhow::{Context, Result};
 
 use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
-pub(super) use self::parents::provider;
+pub(super) use self::{parents::provider, warnings::standing as warnings};
 use super::{Ctx, gate};
 use crate::{
     decide::gate::GateResult,
@@ -56,6 +57,8 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     if woken || snapshot.blind().next().is_some() {
         snapshots::archive(signals, &ctx.tick, &encoded).context("keep the snapshot")?;
     }
+    let begun = warnings::warnings(ctx, &snapshot, &found, &sources)?;
+    let measures = warnings::measures(&snapshot, &collected.measures);
     let owed = messages::owed(
         ctx,
         &messages::Seen {
@@ -67,6 +70,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             inventory: &found.inventory,
             worse: &found.worse,
             waits: &found.waits,
+            warnings: &begun,
         },
     )?;
     ctx.store().end_tick(
@@ -83,6 +87,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             seen: &found.seen,
             opened: &found.opened,
             joined: &found.joined,
+            measures: &measures,
             waits: &found.waits,
             owed: &owed,
             http_cache: &cache,

@@ -153,16 +153,20 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         sources_read: count(sources.iter().filter(|s| s.cause.is_none()).count()),
         sources: count(look.configured.iter().filter(|key| key.repo == repo.slot).count()),
         seen,
-        silences: look
-            .holds
-            .silences
-            .iter()
-            .filter(|silence| silence.slot == repo.slot)
-            .map(|silence| render::silence::line(silence, ctx.now()))
-            .collect(),
+        notes: asides(ctx, repo, look)?,
         stopped,
         lacks: policy.missing.first().cloned(),
     })
+}
+
+/// What a person has silenced, and warnings that stand.
+fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
+    let silences = look.holds.silences.iter().filter(|silence| silence.slot == repo.slot);
+    let mut notes: Vec<String> = silences.map(|s| render::silence::line(s, ctx.now())).collect();
+    let warnings = crate::steps::look::warnings(ctx)?;
+    let own = warnings.values().filter(|warning| warning.slot == repo.slot);
+    notes.extend(own.map(|warning| render::warning::line(&warning.title, warning.since, ctx.now())));
+    Ok(notes)
 }
 
 /// What is open, or was seen by the last look and is nobody's word: a tick that leaves any of it is no healthy one.
