@@ -12,5 +12,6 @@ pub mod github;
 pub mod host;
 pub mod http;
 pub mod mail;
+pub mod plugin;
 pub mod process;
 pub mod suite;

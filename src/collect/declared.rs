@@ -4,27 +4,19 @@
 use std::{borrow::Cow, fs, io, path::Path};
 
 use chrono::{DateTime, Utc};
-use serde::Deserialize;
-use serde_json::Value;
 
 use super::{
     context::{Blind, Piece, Place, Session},
     declared_fetch::List,
     declared_spec::{Asked, Spec},
     memory::is_due,
+    report::{Reading, Report},
 };
 use crate::{
     config::{DeclaredUse, read_plain},
-    model::{
-        Sha,
-        signal::{OutcomeKind, Severity, Signal, SignalKind},
-    },
-    text::{clean, jq::Program, signature},
+    model::signal::OutcomeKind,
+    text::jq::Program,
 };
-
-/// Signals of one look that are kept; a source with more has one message to send, not thousands.
-const MOST_SIGNALS: usize = 2000;
-const LONGEST_TEXT: usize = 16 * 1024;
 
 /// A collector that is compiled in.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +26,7 @@ pub struct Shipped {
     pub program: &'static str,
 }
 
-const SHIPPED: [Shipped; 3] = [
+const SHIPPED: [Shipped; 4] = [
     Shipped {
         name: "alertmanager",
         request: include_str!("../../collectors/alertmanager.json"),
@@ -49,6 +41,11 @@ const SHIPPED: [Shipped; 3] = [
         name: "sentry",
         request: include_str!("../../collectors/sentry.json"),
         program: include_str!("../../collectors/sentry.jq"),
+    },
+    Shipped {
+        name: "statuspage",
+        request: include_str!("../../collectors/statuspage.json"),
+        program: include_str!("../../collectors/statuspage.jq"),
     },
 ];
 
@@ -111,47 +108,24 @@ async fn look(
         prepared: spec.prepare(&asked).map_err(config)?,
     };
     let judge = async |body: Vec<u8>| files.report(session, &used.collector, &body).await;
-    let body = list.read().await?;
+    let body = spec.with_values(list.read().await?, used);
     let (reports, missed) = match &spec.detail {
         None => (vec![judge(body).await?], Vec::new()),
         Some(detail) => list.each(&body, detail, judge).await?,
     };
     let mut piece = place.piece(OutcomeKind::Ok);
-    fill(&mut piece, session, place, &list, reports, &missed);
+    let reading = Reading {
+        session,
+        place,
+        kind: spec.kind,
+        severity: spec.severity,
+        window: spec.windowed.then_some((asked.since, until)),
+    };
+    reading.fill(&mut piece, reports, &missed, 0);
     if piece.outcome.outcome != OutcomeKind::Failed {
         piece.cursor = Some(until.to_rfc3339());
     }
     Ok(piece)
-}
-
-fn fill(
-    piece: &mut Piece,
-    session: &Session<'_>,
-    place: &Place<'_>,
-    list: &List<'_>,
-    reports: Vec<Report>,
-    missed: &[Blind],
-) {
-    let mut items = Vec::new();
-    for report in reports {
-        let release = report.release_sha.as_deref().and_then(|sha| Sha::parse(sha).ok());
-        piece.outcome.release_sha = release.or(piece.outcome.release_sha.take());
-        piece.outcome.requests = report.requests.or(piece.outcome.requests);
-        items.extend(report.signals);
-    }
-    piece.settle(items.len(), missed);
-    piece.outcome.detail = session.line(&piece.outcome.detail, 400);
-    if items.len() > MOST_SIGNALS {
-        piece.outcome.outcome = OutcomeKind::Degraded;
-        "too-many".clone_into(&mut piece.outcome.cause);
-        piece.outcome.detail = format!("{} signals, of which {MOST_SIGNALS} are kept", items.len());
-    }
-    let release = piece.outcome.release_sha.clone();
-    piece.signals = items
-        .into_iter()
-        .take(MOST_SIGNALS)
-        .map(|item| item.into_signal(session, place, list, release.as_ref()))
-        .collect();
 }
 
 /// The two files of a collector: from the home where they stand, else from the binary.
@@ -206,7 +180,12 @@ impl Files {
             .jq(&self.program, self.program_shipped, body)
             .await
             .map_err(|why| Blind::new("jq", format!("{name}.jq: {why}")))?;
-        Report::read(results).map_err(|why| Blind::new("shape", format!("{name}.jq: {why}")))
+        let why = |why: String| Blind::new("shape", format!("{name}.jq: {why}"));
+        let n = results.len();
+        match <[_; 1]>::try_from(results) {
+            Ok([result]) => Report::read(result).map_err(why),
+            Err(_) => Err(why(format!("the program must give one result and gives {n}"))),
+        }
     }
 }
 
@@ -215,115 +194,6 @@ fn read(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is larger than 64 KiB"));
     }
     read_plain(path)
-}
-
-/// What a program may give: this object, or only the list of signals.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Report {
-    #[serde(default)]
-    release_sha: Option<String>,
-    #[serde(default)]
-    requests: Option<u64>,
-    signals: Vec<Item>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Item {
-    title: String,
-    message: String,
-    #[serde(default)]
-    kind: Option<SignalKind>,
-    #[serde(default)]
-    severity: Option<Severity>,
-    #[serde(default)]
-    count: Option<u64>,
-    #[serde(default)]
-    first_seen: Option<DateTime<Utc>>,
-    #[serde(default)]
-    last_seen: Option<DateTime<Utc>>,
-    #[serde(default)]
-    release_sha: Option<String>,
-    #[serde(default)]
-    url: Option<String>,
-    #[serde(default)]
-    signature_text: Option<String>,
-    /// Short facts for people.
-    #[serde(default)]
-    evidence: std::collections::BTreeMap<String, Value>,
-}
-
-impl Report {
-    fn read(mut results: Vec<Value>) -> Result<Self, String> {
-        let n = results.len();
-        let (Some(result), 1) = (results.pop(), n) else {
-            return Err(format!("the program must give one result and gives {n}"));
-        };
-        match result {
-            Value::Array(_) => Ok(Self {
-                release_sha: None,
-                requests: None,
-                signals: serde_json::from_value(result).map_err(|error| error.to_string())?,
-            }),
-            other => serde_json::from_value(other).map_err(|error| error.to_string()),
-        }
-    }
-}
-
-impl Item {
-    fn into_signal(self, session: &Session<'_>, place: &Place<'_>, list: &List<'_>, release: Option<&Sha>) -> Signal {
-        let (now, spec) = (session.ctx.now, list.spec);
-        let text = self.signature_text.as_deref().unwrap_or(if self.message.is_empty() {
-            &self.title
-        } else {
-            &self.message
-        });
-        let signed = signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>()));
-        let last_seen = self.last_seen.unwrap_or(now);
-        let first_seen = self.first_seen.unwrap_or(last_seen);
-        let (first_seen, last_seen) = if spec.windowed {
-            let within = |time: DateTime<Utc>| time.clamp(list.asked.since, list.asked.until);
-            (within(first_seen), within(last_seen))
-        } else {
-            (first_seen, last_seen)
-        };
-        let evidence = self.evidence.into_iter().map(|(key, value)| {
-            let value = match value {
-                Value::String(text) => Value::String(session.line(&text, 300)),
-                Value::Null | Value::Bool(_) | Value::Number(_) => value,
-                Value::Array(_) | Value::Object(_) => Value::String(session.line(&value.to_string(), 300)),
-            };
-            (session.line(&key, 60), value)
-        });
-        let mut evidence: serde_json::Map<String, Value> = evidence.collect();
-        // What a program says under this name is no word on what was signed.
-        evidence.remove(Signal::SIGNED);
-        if text != self.message {
-            evidence.insert(Signal::SIGNED.to_owned(), session.text(text, LONGEST_TEXT).into());
-        }
-        Signal {
-            source: place.collector.to_owned(),
-            repo: place.repo.slot.clone(),
-            target: place.name.to_owned(),
-            kind: self.kind.unwrap_or(spec.kind),
-            severity: self.severity.unwrap_or(spec.severity),
-            title: session.line(&self.title, 200),
-            message: session.text(&self.message, LONGEST_TEXT),
-            signature: signed.signature,
-            count: self.count.unwrap_or(1),
-            first_seen,
-            last_seen,
-            release_sha: self
-                .release_sha
-                .as_deref()
-                .and_then(|sha| Sha::parse(sha).ok())
-                .or_else(|| release.cloned()),
-            url: self.url.map(|url| session.line(&url, 300)),
-            culprit: signed.culprit,
-            evidence: evidence.into(),
-        }
-    }
 }
 
 #[cfg(test)]

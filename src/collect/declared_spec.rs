@@ -13,6 +13,7 @@ use url::Url;
 use crate::{
     config::DeclaredUse,
     model::signal::{Severity, SignalKind},
+    text::json as strict,
 };
 
 #[derive(Debug, Clone, Deserialize)]
@@ -24,6 +25,9 @@ pub(super) struct Spec {
     /// A second call for each element of the list. The program is then run once for each, on `{item, detail}`.
     #[serde(default)]
     pub(super) detail: Option<Detail>,
+    /// The program gets `{answer, values}` instead of the answer alone: it may depend on what the config says.
+    #[serde(default)]
+    with_values: bool,
     /// Values that hold where the config gives none.
     #[serde(default)]
     defaults: BTreeMap<String, String>,
@@ -135,6 +139,9 @@ impl Spec {
         .map_err(|error| format!("the request file is not JSON: {error}"))?;
         let value: serde_json::Value = parsed.value.map(Into::into).unwrap_or_default();
         let spec: Self = serde_json::from_value(value).map_err(|error| format!("the request file: {error}"))?;
+        if spec.with_values && spec.detail.is_some() {
+            return Err("the request file has both detail and with_values".to_owned());
+        }
         if spec.request.body.is_some() && spec.request.method == Verb::Get {
             return Err("the request file has a body for a GET".to_owned());
         }
@@ -151,6 +158,19 @@ impl Spec {
 
     pub(super) fn settle(&self) -> TimeDelta {
         TimeDelta::seconds(self.settle_seconds.into())
+    }
+
+    /// What the program gets of an answer, which is JSON.
+    pub(super) fn with_values(&self, answer: Vec<u8>, used: &DeclaredUse) -> Vec<u8> {
+        if !self.with_values {
+            return answer;
+        }
+        let mut values = self.defaults.clone();
+        values.extend(used.values.clone());
+        let mut both = format!("{{\"values\":{},\"answer\":", serde_json::json!(values)).into_bytes();
+        both.extend_from_slice(strict::without_mark(&answer));
+        both.push(b'}');
+        both
     }
 
     pub(super) fn prepare(&self, asked: &Asked<'_>) -> Result<Prepared, String> {

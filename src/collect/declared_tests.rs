@@ -5,6 +5,7 @@ use crate::{
     adapters::http::testing::{Reply, Server, json as answer, path, reply},
     collect::{Collected, HttpCache, SourceFacts, SourceKey, Sources, testing},
     config::Config,
+    model::signal::{ChangeKind, Severity, SignalKind},
 };
 
 fn config(server: &Server, name: &str) -> Config {
@@ -204,4 +205,138 @@ fn text_of_the_source_is_cleaned_and_redacted() {
         !all.contains("fake-secret-not-real") && !all.contains("\\u001b"),
         "{all}"
     );
+}
+
+/// A status page of Atlassian's shape with these incidents.
+fn summary(incidents: &str) -> String {
+    format!(
+        r#"{{"page":{{"id":"kx1","name":"Acme Cloud","url":"https://status.acme.example","time_zone":"Etc/UTC","updated_at":"2026-11-29T02:58:00Z"}},
+        "components":[{{"id":"c1","name":"Builds","status":"partial_outage","group":false}},{{"id":"c2","name":"API","status":"operational","group":false}}],
+        "incidents":[{incidents}],"scheduled_maintenances":[],"status":{{"indicator":"major","description":"Partial System Outage"}}}}"#
+    )
+}
+
+fn incident(id: &str, name: &str, status: &str, impact: &str, components: &str) -> String {
+    format!(
+        r#"{{"id":"{id}","name":"{name}","status":"{status}","impact":"{impact}","created_at":"2026-11-29T02:10:00.000Z",
+        "started_at":"2026-11-29T02:05:00.000Z","updated_at":"2026-11-29T02:50:00.000Z","monitoring_at":null,"resolved_at":null,
+        "shortlink":"https://stspg.example/{id}","page_id":"kx1","components":[{components}],
+        "incident_updates":[{{"id":"u2","status":"{status}","body":"A fix is on its way.","created_at":"2026-11-29T02:50:00Z"}},
+        {{"id":"u1","status":"investigating","body":"We are looking.","created_at":"2026-11-29T02:10:00Z"}}]}}"#
+    )
+}
+
+fn status(body: String, values: &[(&str, &str)]) -> Collected {
+    let server = Server::start(move |_| answer(&body));
+    let mut config = config(&server, "statuspage");
+    let used = &mut config.repos.values_mut().next().unwrap().targets[0].declared[0];
+    let address = server.url("/api/v2/summary.json").to_string();
+    used.values.insert("url".to_owned(), address);
+    for (name, value) in values {
+        used.values.insert((*name).to_owned(), (*value).to_owned());
+    }
+    testing::run(&config)
+}
+
+#[test]
+fn an_incident_of_a_provider_is_an_alert_and_a_change() {
+    let incidents = [
+        incident(
+            "a1",
+            "Builds are delayed",
+            "identified",
+            "major",
+            r#"{"id":"c1","name":"Builds"}"#,
+        ),
+        incident("a2", "Everything is down", "investigating", "critical", ""),
+        incident("a3", "Slow pages", "monitoring", "minor", r#"{"id":"c2","name":"API"}"#),
+        incident("a4", "Over", "resolved", "major", ""),
+        incident("a5", "A note", "investigating", "none", ""),
+    ];
+    let body = summary(&incidents.join(","));
+    let collected = status(body.clone(), &[("provider", "acme")]);
+    assert_eq!(collected.collectors[0].cause, "", "{:?}", collected.collectors[0]);
+    let told: Vec<(&str, Severity)> = collected
+        .signals
+        .iter()
+        .map(|s| (s.title.as_str(), s.severity))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("acme: Builds are delayed", Severity::Error),
+            ("acme: Everything is down", Severity::Critical),
+            ("acme: Slow pages", Severity::Warning),
+            ("acme: A note", Severity::Info),
+        ]
+    );
+    let first = &collected.signals[0];
+    assert_eq!((first.source.as_str(), first.kind), ("statuspage", SignalKind::Alert));
+    assert_eq!(first.message, "Builds are delayed\nA fix is on its way.");
+    assert_eq!(first.first_seen.to_rfc3339(), "2026-11-29T02:05:00+00:00");
+    assert_eq!(first.url.as_deref(), Some("https://stspg.example/a1"));
+    let evidence = ["provider", "impact", "status", "components", "incident"].map(|key| first.evidence[key].as_str());
+    assert_eq!(
+        evidence,
+        [
+            Some("acme"),
+            Some("major"),
+            Some("identified"),
+            Some("Builds"),
+            Some("a1")
+        ]
+    );
+    let signatures: std::collections::BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
+    assert_eq!(signatures.len(), 4);
+    let change = &collected.changes[0];
+    assert_eq!((change.kind, change.key.as_str()), (ChangeKind::Provider, "acme a1"));
+    assert_eq!(
+        change.what,
+        "acme has an incident: Builds are delayed (major, identified)"
+    );
+
+    // Of other components nothing is told; an incident that names none counts for all.
+    let collected = status(body, &[("components", " api ,Webhooks")]);
+    let told: Vec<&str> = collected.signals.iter().map(|s| s.title.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "acme cloud: Everything is down",
+            "acme cloud: Slow pages",
+            "acme cloud: A note"
+        ]
+    );
+}
+
+#[test]
+fn the_other_shape_of_status_pages_is_read_and_a_third_is_not() {
+    let body = r#"{"page":{"name":"Railtown","url":"https://status.railtown.example","status":"HASISSUES"},
+        "activeIncidents":[{"id":"i1","name":"Deployments are slow","started":"2026-11-29T02:00:00.000Z","status":"INVESTIGATING",
+        "impact":"PARTIALOUTAGE","url":"https://status.railtown.example/i1"},
+        {"name":"Old clock","started":"Sat Nov 28 2026 18:55:50 GMT+0000","status":"MONITORING","impact":"DEGRADEDPERFORMANCE","url":"https://x.example/i2"}]}"#;
+    let collected = status(body.to_owned(), &[]);
+    let told: Vec<(&str, Severity)> = collected
+        .signals
+        .iter()
+        .map(|s| (s.title.as_str(), s.severity))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("railtown: Deployments are slow", Severity::Error),
+            ("railtown: Old clock", Severity::Warning)
+        ],
+        "{:?}",
+        collected.collectors[0]
+    );
+    assert_eq!(collected.changes.len(), 1, "without a time it is no change");
+    let well = status(
+        r#"{"page":{"name":"R","url":"https://r.example","status":"UP"}}"#.to_owned(),
+        &[],
+    );
+    assert!(well.signals.is_empty() && !well.collectors[0].is_blind());
+    for other in [r#"{"status":"ok"}"#, r#"{"page":{}}"#, "[]", r#"{"incidents":{}}"#] {
+        let collected = status(other.to_owned(), &[]);
+        assert!(collected.collectors[0].is_blind(), "{other}");
+    }
 }

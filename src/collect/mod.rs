@@ -12,6 +12,7 @@ mod declared_spec;
     reason = "for collectors of platforms; whoever uses it first takes this line away"
 )]
 mod deploys;
+mod exec;
 mod github;
 mod health;
 mod health_rules;
@@ -23,6 +24,7 @@ mod offline;
 mod plausible;
 mod probe;
 mod pulls;
+mod report;
 #[cfg(test)]
 mod testing;
 
@@ -57,7 +59,7 @@ enum Scope {
     Repo,
 }
 
-static TABLE: [Collector; 5] = [
+static TABLE: [Collector; 6] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -74,6 +76,12 @@ static TABLE: [Collector; 5] = [
         name: "logs",
         enabled: |_, target| !target.logs.is_empty(),
         collect: |session, place| Box::pin(logs::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "exec",
+        enabled: |_, target| !target.exec.is_empty(),
+        collect: |session, place| Box::pin(exec::collect(session, place)),
         scope: Scope::Target,
     },
     Collector {

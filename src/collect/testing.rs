@@ -24,6 +24,7 @@ pub(crate) fn target() -> Target {
         logs: Vec::new(),
         declared: Vec::new(),
         deploy_grace: Duration::from_mins(10),
+        exec: Vec::new(),
     }
 }
 

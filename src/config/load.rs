@@ -21,7 +21,7 @@ use super::{
 use crate::exit::{Exit, Fault};
 
 /// Declared collectors that are compiled into the binary (`collectors/` of the repository).
-pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry"];
+pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry", "statuspage"];
 
 /// What a config is made from.
 #[derive(Debug, Clone)]

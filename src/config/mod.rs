@@ -103,6 +103,7 @@ pub struct Target {
     /// Log files on this machine that are followed.
     pub logs: Vec<PathBuf>,
     pub declared: Vec<DeclaredUse>,
+    pub exec: Vec<ExecCheck>,
     /// For how long a page that goes down while this is deployed is not told.
     pub deploy_grace: Duration,
 }
@@ -180,6 +181,33 @@ pub struct DeclaredUse {
     pub values: BTreeMap<String, String>,
     /// Values of its secret placeholders, resolved from the environment.
     pub secrets: BTreeMap<String, SecretString>,
+}
+
+/// A program of the home's `collectors` that looks at something.
+#[derive(Debug, Clone)]
+pub struct ExecCheck {
+    /// As the owner calls it.
+    pub name: String,
+    /// Absolute path.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub output: ExecOutput,
+    pub every: Option<Duration>,
+    pub timeout: Duration,
+    /// Its environment beside what every child gets, resolved.
+    pub env: Vec<(String, SecretString)>,
+    /// What it may read beside the system's own and `collectors`.
+    pub read: Vec<PathBuf>,
+}
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ExecOutput {
+    /// The plugin convention: exit 0, 1, 2 or 3 and a line of text.
+    Nagios,
+    /// JSON: a list of signals, or an object that holds one.
+    Signals,
 }
 
 /// One command: program and arguments, split like POSIX words without any expansion.

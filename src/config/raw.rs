@@ -9,7 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AgentKind, Billing, Mode};
+use super::{AgentKind, Billing, ExecOutput, Mode};
+
+mod exec;
+
+pub(super) use exec::Exec;
 
 /// The owner's configuration of tick.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -145,7 +149,11 @@ pub(super) struct Repo {
     #[serde(default = "deploy_grace_minutes")]
     #[schemars(range(min = 0, max = 120), example = 10)]
     pub deploy_grace_minutes: u32,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs and collectors above.
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
+    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs, collectors and exec above.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -182,6 +190,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(with = "u32", range(min = 0, max = 120), example = 10)]
     pub deploy_grace_minutes: Option<u32>,
+    /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
+    pub exec: BTreeMap<String, Exec>,
 }
 
 /// A page that must answer.
@@ -662,6 +674,8 @@ defaults! {
     fire_after: u32 = 2;
     clear_after: u32 = 2;
     deploy_grace_minutes: u32 = 10;
+    exec_output: ExecOutput = ExecOutput::Nagios;
+    exec_timeout_seconds: u32 = 30;
     rpc_params: Value = Value::Array(Vec::new());
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;

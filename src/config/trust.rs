@@ -3,7 +3,7 @@
 //! remotes and ignore rules are read here.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -19,6 +19,8 @@ use super::{
 
 /// Largest file that can change what runs; nobody writes a longer one by hand.
 const MAX_BYTES: u64 = 4 << 20;
+/// Largest program in `collectors/`.
+const MAX_PROGRAM_BYTES: u64 = 64 << 20;
 
 /// Digests of the files that can change what runs, by path below the home, and what is wrong with them.
 pub(super) fn examine(home: &Home, dotenv: &Path) -> (BTreeMap<String, String>, Vec<Problem>) {
@@ -34,11 +36,12 @@ pub(super) fn examine(home: &Home, dotenv: &Path) -> (BTreeMap<String, String>, 
     let mut digests = BTreeMap::new();
     for file in files.iter().filter(|file| file.exists()) {
         problems.extend(check_owner(file, file == dotenv));
+        problems.extend(check_link(file));
         let name = file.strip_prefix(&home.root).unwrap_or(file).display().to_string();
         if let Some(digest) = digest(file) {
             digests.insert(name, digest);
         } else {
-            let what = format!("cannot be read, or is larger than {} MiB", MAX_BYTES >> 20);
+            let what = format!("cannot be read, or is larger than {} MiB", most_bytes(file) >> 20);
             problems.push(Problem::new(JsonPath::default().key(&name), what));
         }
     }
@@ -66,8 +69,14 @@ pub fn read_plain(file: &Path) -> std::io::Result<String> {
     }
 }
 
+/// Programs are made by compilers.
+fn most_bytes(file: &Path) -> u64 {
+    let program = fs::metadata(file).is_ok_and(|meta| meta.mode() & 0o111 != 0);
+    if program { MAX_PROGRAM_BYTES } else { MAX_BYTES }
+}
+
 fn digest(file: &Path) -> Option<String> {
-    if fs::metadata(file).ok()?.len() > MAX_BYTES {
+    if fs::metadata(file).ok()?.len() > most_bytes(file) {
         return None;
     }
     let digest = Sha256::digest(fs::read(file).ok()?);
@@ -75,6 +84,20 @@ fn digest(file: &Path) -> Option<String> {
         hex.extend([byte >> 4, byte & 15].map(|nibble| char::from_digit(nibble.into(), 16).unwrap_or('0')));
         hex
     }))
+}
+
+/// Where a link leads nobody else may put another file in the place.
+fn check_link(file: &Path) -> Vec<Problem> {
+    let Ok(named) = fs::read_link(file) else {
+        return Vec::new();
+    };
+    let named = file.parent().map(|dir| dir.join(named));
+    let places: BTreeSet<PathBuf> = [named, file.canonicalize().ok()]
+        .into_iter()
+        .flatten()
+        .filter_map(|to| to.parent()?.canonicalize().ok())
+        .collect();
+    places.iter().filter_map(|dir| check_owner(dir, false)).collect()
 }
 
 /// `private` also forbids others to read it.

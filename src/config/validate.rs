@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod exec;
 mod patterns;
 mod probes;
 

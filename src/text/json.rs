@@ -45,9 +45,14 @@ impl JsonFault {
 /// A byte order mark.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// What comes after a byte order mark.
+pub fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(MARK).unwrap_or(body)
+}
+
 /// Accepts exactly one JSON value. A byte order mark at the start is passed over.
 pub fn check(body: &[u8]) -> Result<&str, JsonFault> {
-    let body = body.strip_prefix(MARK).unwrap_or(body);
+    let body = without_mark(body);
     let text = match std::str::from_utf8(body) {
         Ok(text) => text,
         Err(error) if error.error_len().is_none() => return Err(JsonFault::Truncated),

@@ -10,6 +10,7 @@ pub mod inert;
 pub mod jq;
 pub mod json;
 pub mod logs;
+pub mod nagios;
 pub mod redact;
 pub mod signature;
 pub mod untrusted;

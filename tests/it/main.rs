@@ -2,6 +2,8 @@
 //! of the repository, never through private functions.
 
 #[cfg(test)]
+mod alertmanager;
+#[cfg(test)]
 mod architecture;
 #[cfg(test)]
 mod blind;
@@ -15,6 +17,8 @@ mod collect;
 mod config_cli;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod exec;
 #[cfg(test)]
 mod fake_reds;
 #[cfg(test)]

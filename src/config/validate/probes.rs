@@ -52,8 +52,8 @@ const KEPT: [Kept; 3] = [
 
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
-        let own =
-            !(raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty() && raw.collectors.is_empty());
+        let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty();
+        let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
@@ -61,12 +61,13 @@ impl Checks<'_> {
                 logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
                 deploy_grace_minutes: None,
+                exec: raw.exec.clone(),
             };
             return vec![self.target(slot, slot.as_str(), &whole, raw.deploy_grace_minutes, at)];
         }
         let at_targets = at.key("targets");
         if own {
-            let what = "stands beside health, jsonrpc, logs or collectors of the repo itself";
+            let what = "stands beside health, jsonrpc, logs, collectors or exec of the repo itself";
             self.problem(at_targets.clone(), what, "move those into one of the targets");
         }
         let mut targets = Vec::new();
@@ -108,6 +109,7 @@ impl Checks<'_> {
             logs: self.logs(&raw.logs, &at.key("logs")),
             declared: self.declared(slot, raw, &at.key("collectors")),
             deploy_grace: minutes(raw.deploy_grace_minutes.unwrap_or(grace)),
+            exec: self.exec(&raw.exec, &at.key("exec")),
         }
     }
 

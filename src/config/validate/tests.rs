@@ -141,7 +141,7 @@ fn probes_are_checked_in_every_part() {
                \"collectors\": {\"nagios\": {\"secrets\": {\"token\": \"NAGIOS_TOKEN\"}}}}}}"
         ),
         [
-            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions, sentry) | collectors/nagios.json and collectors/nagios.jq",
+            "repos.web.collectors.nagios is not a declared collector (there is: alertmanager, exceptions, sentry, statuspage) | collectors/nagios.json and collectors/nagios.jq",
             "repos.web.collectors.nagios.secrets.token names NAGIOS_TOKEN, which is not set in the environment or .env | NAGIOS_TOKEN=… in .env",
             "repos.web.health[0].expect.jq \".ok ==\" is not a jq program | \".ok == true\"",
             "repos.web.health[0].headers.X Y \"X Y\" is not a header name | Authorization",
@@ -157,7 +157,7 @@ fn probes_are_checked_in_every_part() {
 fn targets_take_the_place_of_the_repos_own_probes() {
     check(
         "{\"repos\": {\"web\": {\"health\": [{\"url\": \"https://a.example\"}], \"targets\": {\"x\": {}}}}}",
-        "repos.web.targets stands beside health, jsonrpc, logs or collectors of the repo itself | move those into one of the targets",
+        "repos.web.targets stands beside health, jsonrpc, logs, collectors or exec of the repo itself | move those into one of the targets",
     );
     let config = config("{\"repos\": {\"web\": {\"targets\": {\"a\": {}, \"b\": {}}}}}");
     let names: Vec<&str> = config
