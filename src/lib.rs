@@ -8,6 +8,8 @@ pub mod config;
 pub mod decide;
 pub mod demo;
 pub mod exit;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod model;
 pub mod render;
 pub mod steps;

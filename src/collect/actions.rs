@@ -136,6 +136,12 @@ fn parse<T: for<'de> Deserialize<'de>>(body: &[u8], what: &str) -> Result<T, Bli
     serde_json::from_slice(body).map_err(|error| Blind::new("shape", format!("the list of {what}: {error}")))
 }
 
+/// The reading of lists, for the fuzzer.
+pub(super) fn fuzz(body: &[u8]) {
+    drop(parse::<RunList>(body, "workflow runs").map(|list| deciding(list.workflow_runs)));
+    drop(parse::<JobList>(body, "jobs of a run"));
+}
+
 #[derive(Debug, Deserialize)]
 struct RunList {
     workflow_runs: Vec<Run>,

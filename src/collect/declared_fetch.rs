@@ -7,6 +7,7 @@ use super::{
     context::{Blind, Session},
     declared_spec::{Asked, Detail, Pages, Prepared, Spec},
     github::next_link,
+    paging::Walk,
     probe::check_json,
 };
 use crate::{
@@ -31,21 +32,23 @@ pub(super) struct List<'a> {
 impl List<'_> {
     /// The body, with the arrays of all pages joined.
     pub(super) async fn read(&self) -> Result<Vec<u8>, Blind> {
-        let first = self.call(&self.prepared).await?;
-        let mut next = self.follow(&first)?;
-        if next.is_none() {
-            return Ok(first.body.to_vec());
+        let mut walk = Walk::new(self.prepared.url.clone());
+        let mut all = Vec::new();
+        for n in 0..MOST_PAGES {
+            let Some(url) = walk.next() else { break };
+            let page = Prepared {
+                url,
+                ..self.prepared.clone()
+            };
+            let response = self.call(&page).await?;
+            let next = self.follow(&response);
+            if n == 0 && next.is_none() {
+                return Ok(response.body.to_vec());
+            }
+            all.extend(elements(&response.body)?);
+            walk.step(&response.body, next)?;
         }
-        let mut all = elements(&first.body)?;
-        let mut page = self.prepared.clone();
-        for _ in 1..MOST_PAGES {
-            let Some(url) = next else { break };
-            page.url = url;
-            let more = self.call(&page).await?;
-            next = self.follow(&more)?.filter(|to| *to != page.url);
-            all.extend(elements(&more.body)?);
-        }
-        if next.is_some() {
+        if walk.next().is_some() {
             let why = format!("the list has more than {MOST_PAGES} pages");
             return Err(Blind::new("pages", why));
         }
@@ -94,20 +97,9 @@ impl List<'_> {
         }
     }
 
-    /// The next page. It has to be where the credentials are meant for.
-    fn follow(&self, response: &Response) -> Result<Option<url::Url>, Blind> {
+    fn follow(&self, response: &Response) -> Option<url::Url> {
         let link = response.header("link").filter(|_| self.spec.pages == Pages::Link);
-        let next = link.and_then(next_link);
-        match next {
-            Some(to) if to.origin() != self.prepared.url.origin() => {
-                let why = format!(
-                    "the next page is at {}, which is not the host of the first",
-                    to.authority()
-                );
-                Err(Blind::new("pages", why))
-            }
-            Some(_) | None => Ok(next),
-        }
+        link.and_then(next_link)
     }
 
     async fn call(&self, call: &Prepared) -> Result<Response, Blind> {

@@ -23,6 +23,8 @@ use crate::{
 /// No platform builds for longer; what is still under way then waits for something that does not come.
 const STUCK: TimeDelta = TimeDelta::minutes(60);
 const LONGEST_TEXT: usize = 4000;
+/// What changed before that explains nothing any more, and is not kept either.
+pub(super) const RECENT: TimeDelta = TimeDelta::days(14);
 
 /// One deployment, in words that all platforms share. Its texts are as the platform gave them: neither cleaned nor
 /// redacted yet.
@@ -161,9 +163,13 @@ impl<'d> Standing<'d> {
     pub(super) fn tell(&self, session: &Session<'_>, place: &Place<'_>, failing: &str, piece: &mut Piece) {
         piece.outcome.release_sha = self.live.and_then(|live| live.sha.clone());
         piece.outcome.deploying_since = self.deploying_since;
+        let recent = self
+            .served
+            .iter()
+            .filter(|one| one.live_since >= Some(self.now - RECENT));
         piece
             .changes
-            .extend(self.served.iter().filter_map(|one| change(session, place, one)));
+            .extend(recent.filter_map(|one| change(session, place, one)));
         let Some((trouble, one)) = self.trouble else { return };
         piece.signals.push(self.symptom(session, place, trouble, one));
         if trouble == Trouble::Failed && !failing.trim().is_empty() {
@@ -254,7 +260,7 @@ fn change(session: &Session<'_>, place: &Place<'_>, one: &Deployment) -> Option<
         target: place.name.to_owned(),
         source: place.collector.to_owned(),
         kind: ChangeKind::Deployment,
-        key: session.line(&format!("{} {}", one.id, at.timestamp()), 120),
+        key: session.line(&one.id, 120),
         what: session.line(&format!("a deployment went live{}", named_by(one)), 200),
         sha: one.sha.clone(),
         url: one.url.as_deref().map(|url| session.line(url, 300)),

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::{
     context::{Blind, CacheEntry, Session},
+    paging::Walk,
     probe::check_json,
 };
 use crate::{
@@ -72,13 +73,14 @@ impl<'a> Reader<'a> {
         most: usize,
         mut read: impl FnMut(&[u8]) -> Result<(), Blind>,
     ) -> Result<(), Blind> {
-        let mut next = Some(first);
-        for _ in 0..most {
-            let Some(url) = next else { break };
+        let mut walk = Walk::new(first);
+        for n in 1..=most {
+            let Some(url) = walk.next() else { break };
             let page = self.page(&url).await?;
             read(&page.body)?;
-            // A page that names itself, or leads away from the API, ends the list.
-            next = page.next.filter(|to| *to != url && to.origin() == url.origin());
+            if n < most {
+                walk.step(&page.body, page.next)?;
+            }
         }
         Ok(())
     }
@@ -130,7 +132,15 @@ impl<'a> Reader<'a> {
             .stream(request, sink)
             .await
             .map_err(|error| Blind::new(error.cause(), self.session.line(&error.to_string(), 300)))?;
+        let page = response
+            .header("content-type")
+            .is_some_and(|kind| kind.starts_with("text/html"));
         match response.status {
+            StatusCode::OK if page => Err(Blind::new("html", "the log is a page, not a log")),
+            StatusCode::OK if response.truncated => {
+                let why = format!("the log is longer than {} MiB, its end was not read", LOG_CAP >> 20);
+                Err(Blind::new("too-large", why))
+            }
             StatusCode::OK => Ok(Log::Read),
             StatusCode::NOT_FOUND | StatusCode::GONE => Ok(Log::Gone),
             _ => Err(self.refused(&response)),

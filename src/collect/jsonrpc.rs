@@ -176,6 +176,13 @@ fn parse(body: &[u8], probe: &JsonRpcProbe) -> Result<Reply, Blind> {
     }
 }
 
+/// The reading of an answer, for the fuzzer.
+pub(super) fn fuzz(body: &[u8], probe: &JsonRpcProbe) {
+    if let Ok(Reply::Error { code, message }) = parse(body, probe) {
+        drop(judge_error(probe, code, &message));
+    }
+}
+
 fn quota(what: &str) -> Verdict {
     Verdict::Blind(Blind::new("quota", format!("the provider limits our calls ({what})")))
 }

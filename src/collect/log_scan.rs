@@ -85,10 +85,6 @@ impl<'a> LogScan<'a> {
     }
 
     /// The release that wrote this log.
-    #[expect(
-        dead_code,
-        reason = "for collectors of platforms; whoever uses it first takes this line away"
-    )]
     #[must_use]
     pub(super) fn released(mut self, sha: Option<Sha>) -> Self {
         self.release_sha = sha;
@@ -96,10 +92,6 @@ impl<'a> LogScan<'a> {
     }
 
     /// Where a person reads this log.
-    #[expect(
-        dead_code,
-        reason = "for collectors of platforms; whoever uses it first takes this line away"
-    )]
     #[must_use]
     pub(super) fn url(mut self, url: Option<&str>) -> Self {
         self.url = url.map(|url| self.session.line(url, 300));
@@ -111,10 +103,6 @@ impl<'a> LogScan<'a> {
     }
 
     /// One entry of an API, with the time and level that it carries beside its text (empty: none).
-    #[expect(
-        dead_code,
-        reason = "for collectors of platforms; whoever uses it first takes this line away"
-    )]
     pub(super) fn entry(&mut self, at: Option<DateTime<Utc>>, level: &str, message: &str) {
         let time = at.map(|at| at.to_rfc3339_opts(SecondsFormat::Millis, true));
         let line = json!({ "time": time, "level": level, "log": message });

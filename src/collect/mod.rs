@@ -7,26 +7,28 @@ mod context;
 mod declared;
 mod declared_fetch;
 mod declared_spec;
-#[expect(
-    dead_code,
-    reason = "for collectors of platforms; whoever uses it first takes this line away"
-)]
 mod deploys;
 mod exec;
+#[doc(hidden)]
+pub mod fuzz;
 mod github;
 mod health;
 mod health_rules;
 mod jsonrpc;
 mod log_scan;
 mod logs;
+#[cfg(test)]
+mod matrix;
 mod memory;
 mod offline;
+mod paging;
 mod plausible;
 mod probe;
 mod pulls;
 mod report;
 #[cfg(test)]
 mod testing;
+mod vercel;
 
 use std::{collections::BTreeSet, pin::Pin};
 
@@ -59,7 +61,7 @@ enum Scope {
     Repo,
 }
 
-static TABLE: [Collector; 6] = [
+static TABLE: [Collector; 7] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -82,6 +84,12 @@ static TABLE: [Collector; 6] = [
         name: "exec",
         enabled: |_, target| !target.exec.is_empty(),
         collect: |session, place| Box::pin(exec::collect(session, place)),
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "vercel",
+        enabled: |_, target| target.vercel.is_some(),
+        collect: |session, place| Box::pin(vercel::collect(session, place)),
         scope: Scope::Target,
     },
     Collector {

@@ -24,6 +24,7 @@ pub(crate) fn target() -> Target {
         logs: Vec::new(),
         declared: Vec::new(),
         deploy_grace: Duration::from_mins(10),
+        vercel: None,
         exec: Vec::new(),
     }
 }
@@ -33,10 +34,7 @@ pub(crate) fn probe(url: Url) -> HealthProbe {
         name: "front".to_owned(),
         url,
         every: None,
-        patience: Patience {
-            fire_after: 2,
-            clear_after: 2,
-        },
+        patience: Patience::default(),
         timeout: Duration::from_secs(2),
         status: (200..=299).collect(),
         jq: None,
@@ -54,10 +52,7 @@ pub(crate) fn rpc(url: Url) -> JsonRpcProbe {
         name: "node".to_owned(),
         url,
         every: None,
-        patience: Patience {
-            fire_after: 2,
-            clear_after: 2,
-        },
+        patience: Patience::default(),
         timeout: Duration::from_secs(2),
         method: "eth_blockNumber".to_owned(),
         params: serde_json::json!([]),
@@ -101,11 +96,23 @@ pub(crate) fn run(config: &Config) -> Collected {
 
 /// One collection at [`NOW`], without waits between samples.
 pub(crate) fn run_with(config: &Config, sources: &Sources, cache: &HttpCache) -> Collected {
+    run_over(config, sources, cache, None, |redactor| Http::new(redactor, Vec::new()))
+}
+
+/// As [`run_with`], of one collector, over a client of the test's own.
+pub(crate) fn run_over(
+    config: &Config,
+    sources: &Sources,
+    cache: &HttpCache,
+    only: Option<&str>,
+    http: impl FnOnce(Redactor) -> Http,
+) -> Collected {
     let redactor = Redactor::new(config.secrets.values.values());
-    let http = Http::new(redactor.clone(), Vec::new());
+    let http = http(redactor.clone());
     let clock = Clock::start(Some(NOW.parse().unwrap()));
     let mut ctx = CollectContext::new(config, &http, &redactor, clock, sources, cache);
     ctx.resample = [Duration::ZERO; 2];
+    ctx.only = only;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

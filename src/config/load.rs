@@ -332,6 +332,7 @@ mod tests {
             "SENTRY_AUTH_TOKEN",
             "SENTRY_ORG",
             "SENTRY_PROJECT_API",
+            "VERCEL_TOKEN",
             "TICK_HOME",
         ] {
             assert!(names.iter().any(|n| n == name), "{name} is not in .env.example");

@@ -55,6 +55,7 @@ pub struct Config {
     pub retry: Retry,
     pub notify: Notify,
     pub github: GitHubService,
+    pub vercel: VercelService,
     pub secrets: Secrets,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
     pub allow_private_hosts: Vec<String>,
@@ -103,6 +104,7 @@ pub struct Target {
     /// Log files on this machine that are followed.
     pub logs: Vec<PathBuf>,
     pub declared: Vec<DeclaredUse>,
+    pub vercel: Option<VercelProject>,
     pub exec: Vec<ExecCheck>,
     /// For how long a page that goes down while this is deployed is not told.
     pub deploy_grace: Duration,
@@ -170,6 +172,15 @@ impl Patience {
     pub const USUAL: u32 = 2;
 }
 
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            fire_after: Self::USUAL,
+            clear_after: Self::USUAL,
+        }
+    }
+}
+
 /// Use of a declared collector (`collectors/NAME.json` + `NAME.jq`) by a target.
 #[derive(Debug, Clone)]
 pub struct DeclaredUse {
@@ -181,6 +192,23 @@ pub struct DeclaredUse {
     pub values: BTreeMap<String, String>,
     /// Values of its secret placeholders, resolved from the environment.
     pub secrets: BTreeMap<String, SecretString>,
+}
+
+/// A project on Vercel; `VERCEL_TOKEN` opens it.
+#[derive(Debug, Clone)]
+pub struct VercelProject {
+    /// Id or name.
+    pub project: String,
+    /// Id or slug.
+    pub team: Option<String>,
+    pub logs: bool,
+    /// How long the plan keeps logs.
+    pub log_retention: Duration,
+    /// Vercel's own program, for logs that the API does not give.
+    pub cli: Option<PathBuf>,
+    /// Names and times of variables are read.
+    pub variables: bool,
+    pub domains: bool,
 }
 
 /// A program of the home's `collectors` that looks at something.
@@ -316,6 +344,13 @@ pub enum MailBackend {
 pub struct GitHubService {
     pub api: Url,
     /// `https://github.com`; clone URLs start with it.
+    pub web: Url,
+}
+
+#[derive(Debug, Clone)]
+pub struct VercelService {
+    pub api: Url,
+    /// `https://vercel.com`; the history of logs is below it.
     pub web: Url,
 }
 

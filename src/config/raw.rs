@@ -15,6 +15,8 @@ mod exec;
 
 pub(super) use exec::Exec;
 
+pub(super) mod vercel;
+
 /// The owner's configuration of tick.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +62,9 @@ pub(super) struct Root {
     /// Addresses of GitHub, for GitHub Enterprise.
     #[serde(default)]
     pub github: GitHub,
+    /// Addresses of Vercel.
+    #[serde(default)]
+    pub vercel: vercel::Service,
     /// What the HTTP client may reach.
     #[serde(default)]
     pub network: Network,
@@ -149,11 +154,15 @@ pub(super) struct Repo {
     #[serde(default = "deploy_grace_minutes")]
     #[schemars(range(min = 0, max = 120), example = 10)]
     pub deploy_grace_minutes: u32,
+    /// The project on Vercel that serves it. Default: none.
+    #[serde(default)]
+    #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
+    pub vercel: Option<vercel::Hosted>,
     /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
     pub exec: BTreeMap<String, Exec>,
-    /// Several things that one repository deploys, by name, instead of health, jsonrpc, logs, collectors and exec above.
+    /// Several things that one repository deploys, by name, instead of sources of the repo itself.
     /// Default: the repo is its own only target.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"web": {"health": [{"url": "https://acme.example/health"}]}}))]
@@ -190,6 +199,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(with = "u32", range(min = 0, max = 120), example = 10)]
     pub deploy_grace_minutes: Option<u32>,
+    /// The project on Vercel that serves it. Default: none.
+    #[serde(default)]
+    #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
+    pub vercel: Option<vercel::Hosted>,
     /// Programs of your own in collectors/ of the home that look at something, by a name of your own. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]

@@ -13,7 +13,6 @@ use super::{
 
 /// Keys that a later version will know; a config that has them is told so instead of "unknown".
 const LATER: &[&str] = &[
-    "vercel",
     "railway",
     "sentry",
     "loki",
@@ -398,7 +397,7 @@ mod tests {
             "mode": "auto",
             "repo": {},
             "limits": {"usd_per_day": "20", "diff_lines": 0},
-            "repos": {"web": {"health": [{"url": 5}, {"nmae": "x"}], "vercel": {}}},
+            "repos": {"web": {"health": [{"url": 5}, {"nmae": "x"}], "loki": {}}},
         });
         assert_eq!(
             told(&value),
@@ -410,7 +409,7 @@ mod tests {
                 "repos.web.health[0].url 5 is a number | \"https://acme.example/health\"",
                 "repos.web.health[1].nmae is not a key that tick knows | name",
                 "repos.web.health[1].url is missing | \"https://acme.example/health\"",
-                "repos.web.vercel belongs to a part of tick that this version does not have; remove it | -",
+                "repos.web.loki belongs to a part of tick that this version does not have; remove it | -",
             ]
         );
     }

@@ -23,6 +23,7 @@ mod agents;
 mod exec;
 mod patterns;
 mod probes;
+mod vercel;
 
 pub(super) use patterns::PATTERNS_FILE;
 
@@ -62,6 +63,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         }
     }
     let github = checks.github(&root.github);
+    let vercel = checks.vercel_service(&root.vercel);
     let repos = checks.repos(root, &github);
     let mut sensitive = checks.globs(&root.sensitive_paths, &at.key("sensitivePaths"));
     sensitive.extend(checks.globs(
@@ -84,6 +86,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         },
         notify: checks.notify(&root.notify),
         github,
+        vercel,
         secrets: Secrets::default(),
         allow_private_hosts: root.network.allow_private_hosts.clone(),
         toolchain_env: Vec::new(),
@@ -161,15 +164,16 @@ impl Checks<'_> {
 
     fn github(&mut self, raw: &raw::GitHub) -> GitHubService {
         let at = JsonPath::default().key("github");
-        let fallback = |text: &str| Url::parse(text).expect("a constant URL");
         GitHubService {
-            api: self
-                .url(&raw.api, at.key("api"), "https://api.github.com")
-                .unwrap_or_else(|| fallback("https://api.github.com")),
-            web: self
-                .url(&raw.web, at.key("web"), "https://github.com")
-                .unwrap_or_else(|| fallback("https://github.com")),
+            api: self.base(&raw.api, at.key("api"), "https://api.github.com"),
+            web: self.base(&raw.web, at.key("web"), "https://github.com"),
         }
+    }
+
+    /// Address of a service; the usual one stands in for what is none.
+    fn base(&mut self, text: &str, at: JsonPath, usual: &str) -> Url {
+        self.url(text, at, usual)
+            .unwrap_or_else(|| Url::parse(usual).expect("a constant URL"))
     }
 
     fn repos(&mut self, root: &raw::Root, github: &GitHubService) -> BTreeMap<Slot, Repo> {

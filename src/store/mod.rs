@@ -34,7 +34,7 @@ pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
 pub use locks::{Claim, TickLock, TriageLock};
 pub use record::Ended;
 pub use renewal::Renewed;
-pub use restore::Restored;
+pub use restore::{Restored, fuzz_records};
 pub use spend::Spent;
 
 use crate::exit::{Exit, Fault};

@@ -35,14 +35,7 @@ impl Store {
         if text.is_empty() {
             return Err(super::unusable(&log, "it holds no record"));
         }
-        let mut rows: Vec<AuditRow> = Vec::new();
-        for line in text.lines() {
-            // A torn last line is what a crash leaves; anything else that does not parse breaks the chain below.
-            match serde_json::from_str(line) {
-                Ok(row) => rows.push(row),
-                Err(_) => break,
-            }
-        }
+        let rows = records(&text);
         if let Verified::Broken { seq, why } = audit::verify_chain(&rows) {
             return Err(StoreError::Damaged {
                 path: log,
@@ -64,6 +57,18 @@ impl Store {
         let _empty = std::fs::remove_dir_all(&work);
         Ok(restored)
     }
+}
+
+/// The records of a printed log: up to the first line that is none.
+fn records(text: &str) -> Vec<AuditRow> {
+    // A torn last line is what a crash leaves; anything else that does not parse breaks the chain.
+    text.lines().map_while(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The reading of a printed log, for the fuzzer.
+#[doc(hidden)]
+pub fn fuzz_records(text: &str) {
+    drop(audit::verify_chain(&records(text)));
 }
 
 fn replay(tx: &Transaction<'_>, rows: &[AuditRow]) -> Result<Restored, TxError> {

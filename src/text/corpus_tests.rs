@@ -14,7 +14,7 @@ use super::{
     inert, signature,
 };
 
-pub(super) fn own(name: &str) -> Vec<Value> {
+pub(crate) fn own(name: &str) -> Vec<Value> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/corpus")
         .join(name);
@@ -40,6 +40,24 @@ pub(crate) fn shared(path: &str) -> Option<String> {
         println!("skipped (optional): no {path}");
     }
     found
+}
+
+/// A row of the table of figures: printed for `scripts/evaluate`, and the README has to have it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "scripts/evaluate asks by the environment for what is to be published"
+)]
+pub(crate) fn published(row: &str) {
+    println!("{row}");
+    if std::env::var_os("TICK_WRITE_FIGURES").is_some() {
+        return;
+    }
+    let readme = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    assert!(
+        readme.contains(row),
+        "README.md is old; run scripts/evaluate --write\n{row}"
+    );
 }
 
 fn bench(path: &str) -> Option<String> {

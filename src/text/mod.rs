@@ -6,6 +6,8 @@ pub mod clean;
 #[cfg(test)]
 pub(crate) mod corpus_tests;
 pub mod fence;
+#[cfg(test)]
+mod figures_tests;
 pub mod inert;
 pub mod jq;
 pub mod json;

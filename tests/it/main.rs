@@ -8,6 +8,8 @@ mod architecture;
 #[cfg(test)]
 mod blind;
 #[cfg(test)]
+mod bombs;
+#[cfg(test)]
 mod causes;
 #[cfg(test)]
 mod cheats;

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     adapters::{
         clock::instant,
-        process::{ChildSpec, Env, Network, RawRun, Sandbox, StopFlag, base_env, own_path, run},
+        process::{ChildSpec, Env, Network, RawRun, RunExit, Sandbox, StopFlag, base_env, own_path, run},
     },
     config::{Agent, AgentKind, Billing, CommandLine},
     model::RunId,
@@ -238,6 +238,20 @@ fn child(call: &AgentCall<'_>, files: &files::Files) -> ChildSpec {
             network: Network::Open,
         },
         stop: call.stop.clone(),
+    }
+}
+
+/// The reading of what a program printed, for the fuzzer.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    for exit in [RunExit::Code(0), RunExit::Code(1), RunExit::TimedOut] {
+        let raw = RawRun {
+            exit,
+            stdout: bytes.to_vec(),
+            ..RawRun::never_ran(String::new(), Duration::ZERO)
+        };
+        drop(claude::parse(&raw));
+        drop(command::parse(&raw));
     }
 }
 

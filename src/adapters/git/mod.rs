@@ -41,6 +41,21 @@ use crate::{
 
 pub type Result<T, E = GitError> = std::result::Result<T, E>;
 
+/// The reading of what git prints, for the fuzzer.
+#[doc(hidden)]
+pub fn fuzz(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let _version = parse::version(&text);
+    drop(parse::changes(bytes));
+    drop(parse::entries(bytes));
+    drop(parse::log(bytes, &crate::text::Redactor::default()));
+    drop(parse::words(bytes));
+    drop(parse::batch(bytes));
+    drop(parse::merge_tree(bytes));
+    drop(parse::remote_ref(&text, "refs/heads/main"));
+    drop(parse::push(&text, "refs/heads/main"));
+}
+
 /// Where an attempt's files are: `tree` is the child's, `git_dir` belongs to the child too and nobody reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreePaths {

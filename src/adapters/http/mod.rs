@@ -101,7 +101,20 @@ enum Sink<'s> {
     /// Keep it; more than the cap is an error.
     Whole(Vec<u8>),
     /// Hand it on; the stream ends at the cap.
-    Stream(&'s mut (dyn FnMut(&[u8]) + Send)),
+    Stream {
+        sink: &'s mut (dyn FnMut(&[u8]) + Send),
+        begun: bool,
+    },
+}
+
+impl Sink<'_> {
+    /// Something was handed on, which cannot be taken back.
+    fn begun(&self) -> bool {
+        match self {
+            Sink::Whole(_) => false,
+            Sink::Stream { begun, .. } => *begun,
+        }
+    }
 }
 
 impl Http {
@@ -112,8 +125,31 @@ impl Http {
         }
     }
 
+    /// Trusts these authorities as well.
+    #[cfg(test)]
+    pub(crate) fn trusting(redactor: Redactor, roots: &[&'static [u8]]) -> Self {
+        Self {
+            inner: Arc::new(client::Clients::trusting(roots)),
+            redactor,
+        }
+    }
+
     /// One call with its redirects and, for GET, its retries. Any status is an answer, not an error.
     pub async fn send(&self, request: Request<'_>) -> Result<Response, HttpError> {
+        self.tried(&request, &mut Sink::Whole(Vec::new())).await
+    }
+
+    /// One call whose body is handed on in pieces, for logs that are too long to keep. Ends at the cap. Only the body of a
+    /// good answer is handed on, and once a piece was there is no other try.
+    pub async fn stream(
+        &self,
+        request: Request<'_>,
+        sink: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Response, HttpError> {
+        self.tried(&request, &mut Sink::Stream { sink, begun: false }).await
+    }
+
+    async fn tried(&self, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<Response, HttpError> {
         let started = clock::instant();
         let until = Instant::from_std(started) + request.deadline;
         let tries = if request.method == Method::GET {
@@ -123,17 +159,17 @@ impl Http {
         };
         let mut earlier: Vec<String> = Vec::new();
         loop {
-            let result = self.once(&request, until, &mut Sink::Whole(Vec::new())).await;
+            let result = self.once(request, until, sink).await;
             let made = u32::try_from(earlier.len()).unwrap_or(u32::MAX).saturating_add(1);
             let wait = match &result {
-                _ if made >= tries => None,
+                _ if made >= tries || sink.begun() => None,
                 Ok(response) => request.retry.after_answer(response.status, &response.headers, made),
                 Err(failure) => request.retry.after_failure(failure, made),
             };
             // A wait that would pass the deadline is not begun: what is known now is the answer.
             let wait = wait.filter(|wait| Instant::now() + *wait < until);
             let Some(wait) = wait else {
-                return self.finish(result, &request, earlier, started);
+                return self.finish(result, request, earlier, started);
             };
             earlier.push(match &result {
                 Ok(response) => format!("HTTP {}", response.status.as_u16()),
@@ -141,18 +177,6 @@ impl Http {
             });
             tokio::time::sleep(wait).await;
         }
-    }
-
-    /// One call whose body is handed on in pieces, for logs that are too long to keep. Ends at the cap.
-    pub async fn stream(
-        &self,
-        request: Request<'_>,
-        sink: &mut (dyn FnMut(&[u8]) + Send),
-    ) -> Result<Response, HttpError> {
-        let started = clock::instant();
-        let until = Instant::from_std(started) + request.deadline;
-        let result = self.once(&request, until, &mut Sink::Stream(sink)).await;
-        self.finish(result, &request, Vec::new(), started)
     }
 
     fn finish(
@@ -227,6 +251,10 @@ async fn read(
 ) -> Result<Response, HttpFailure> {
     let mut seen = 0_usize;
     let mut truncated = false;
+    let good = answer.status().is_success();
+    if let Sink::Whole(kept) = sink {
+        kept.clear();
+    }
     loop {
         let piece = match timeout_at(until, answer.chunk()).await {
             Err(_) => return Err(HttpFailure::ReadTimeout),
@@ -238,7 +266,12 @@ async fn read(
         match sink {
             Sink::Whole(_) if seen > cap => return Err(HttpFailure::TooLarge { cap }),
             Sink::Whole(kept) => kept.extend_from_slice(&piece),
-            Sink::Stream(hand_on) => hand_on(&piece),
+            Sink::Stream { sink, begun } if good => {
+                sink(&piece);
+                *begun = true;
+            }
+            // What an error page says is in its status.
+            Sink::Stream { .. } => {}
         }
         if seen > cap {
             truncated = true;
@@ -251,7 +284,7 @@ async fn read(
         headers: std::mem::take(answer.headers_mut()),
         body: match sink {
             Sink::Whole(kept) => Bytes::from(std::mem::take(kept)),
-            Sink::Stream(_) => Bytes::new(),
+            Sink::Stream { .. } => Bytes::new(),
         },
         truncated,
         url,

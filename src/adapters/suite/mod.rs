@@ -43,6 +43,27 @@ use command::{Detected, Prepared};
 /// Output beyond this is cut, and a cut `cargo test` run cannot be read.
 const OUTPUT_CAP: usize = 16 * 1024 * 1024;
 
+/// The reading of JUnit reports, for the fuzzer.
+#[doc(hidden)]
+pub fn fuzz_junit(bytes: &[u8]) {
+    drop(junit::parse(&[bytes.to_vec()]));
+}
+
+/// The reading of what test runners print and report, for the fuzzer.
+#[doc(hidden)]
+pub fn fuzz_output(bytes: &[u8]) {
+    let dir = Path::new("/tree");
+    drop(cargo::parse(
+        bytes,
+        b"     Running unittests src/lib.rs (target/debug/deps/a-0123456789abcdef)\n",
+        dir,
+    ));
+    drop(cargo::parse(bytes, bytes, dir));
+    drop(nextest::parse(bytes, bytes, dir));
+    drop(go::parse(bytes));
+    drop(report::parse(bytes, "nonce", "it ended"));
+}
+
 /// One child as the caller's process runner has to start it. Nothing else may be in its environment, save the mark
 /// of the run.
 #[derive(Debug, Clone)]

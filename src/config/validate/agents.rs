@@ -141,7 +141,7 @@ impl Checks<'_> {
         })
     }
 
-    fn find_program(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn find_program(&self, name: &str) -> Option<PathBuf> {
         let runs = |file: &PathBuf| {
             file.metadata()
                 .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)

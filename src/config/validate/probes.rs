@@ -53,7 +53,7 @@ const KEPT: [Kept; 3] = [
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
         let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty();
-        let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty());
+        let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty() && raw.vercel.is_none());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
@@ -61,13 +61,14 @@ impl Checks<'_> {
                 logs: raw.logs.clone(),
                 collectors: raw.collectors.clone(),
                 deploy_grace_minutes: None,
+                vercel: raw.vercel.clone(),
                 exec: raw.exec.clone(),
             };
             return vec![self.target(slot, slot.as_str(), &whole, raw.deploy_grace_minutes, at)];
         }
         let at_targets = at.key("targets");
         if own {
-            let what = "stands beside health, jsonrpc, logs, collectors or exec of the repo itself";
+            let what = "stands beside sources (health, logs, …) of the repo itself";
             self.problem(at_targets.clone(), what, "move those into one of the targets");
         }
         let mut targets = Vec::new();
@@ -109,6 +110,7 @@ impl Checks<'_> {
             logs: self.logs(&raw.logs, &at.key("logs")),
             declared: self.declared(slot, raw, &at.key("collectors")),
             deploy_grace: minutes(raw.deploy_grace_minutes.unwrap_or(grace)),
+            vercel: raw.vercel.as_ref().map(|raw| self.vercel(raw, &at.key("vercel"))),
             exec: self.exec(&raw.exec, &at.key("exec")),
         }
     }

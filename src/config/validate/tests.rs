@@ -157,7 +157,7 @@ fn probes_are_checked_in_every_part() {
 fn targets_take_the_place_of_the_repos_own_probes() {
     check(
         "{\"repos\": {\"web\": {\"health\": [{\"url\": \"https://a.example\"}], \"targets\": {\"x\": {}}}}}",
-        "repos.web.targets stands beside health, jsonrpc, logs, collectors or exec of the repo itself | move those into one of the targets",
+        "repos.web.targets stands beside sources (health, logs, …) of the repo itself | move those into one of the targets",
     );
     let config = config("{\"repos\": {\"web\": {\"targets\": {\"a\": {}, \"b\": {}}}}}");
     let names: Vec<&str> = config
@@ -288,6 +288,51 @@ fn known_variables_fill_a_shipped_collector() {
         [
             "repos.my-web.collectors.sentry.secrets.token names SENTRY_AUTH_TOKEN, which is not set in the environment or .env | SENTRY_AUTH_TOKEN=… in .env",
             "repos.my-web.collectors.sentry.values.org is not given, and SENTRY_ORG is not set in the environment or .env | \"acme\"",
+        ]
+    );
+}
+
+#[test]
+fn a_project_on_vercel_needs_its_token_and_names_that_can_be() {
+    let vercel = |text: &str| format!("{{\"repos\": {{\"web\": {{\"vercel\": {text}}}}}}}");
+    check(
+        &vercel("{\"project\": \"web\"}"),
+        "repos.web.vercel names VERCEL_TOKEN, which is not set in the environment or .env | VERCEL_TOKEN=… in .env",
+    );
+    let root = |text: &str| serde_json::from_str::<raw::Root>(text).unwrap();
+    let env = Environment::new([("VERCEL_TOKEN", "vercel-token-of-nobody"), ("PATH", "/nonexistent/bin")]);
+    let of = |text: &str| {
+        let context = Context {
+            env: &env,
+            home: &Home::at(Path::new("/nonexistent")),
+            collectors: BTreeSet::new(),
+            patterns: None,
+        };
+        validate(&root(text), &context)
+    };
+    let (config, problems) = of(&vercel(
+        "{\"project\": \"web\", \"team\": \"acme\", \"cli\": \"vercel\"}",
+    ));
+    assert!(problems.is_empty(), "{problems:?}");
+    assert!(
+        config
+            .warnings
+            .iter()
+            .any(|w| w.starts_with("repos.web.vercel.cli: no program vercel")),
+        "{:?}",
+        config.warnings
+    );
+    assert!(config.secrets.get("VERCEL_TOKEN").is_some());
+    let (_, problems) = of(&vercel(
+        "{\"project\": \"a/../b\", \"team\": \"\", \"cli\": \"./vercel\"}",
+    ));
+    let places: Vec<String> = problems.iter().map(|p| p.path.to_string()).collect();
+    assert_eq!(
+        places,
+        [
+            "repos.web.vercel.cli",
+            "repos.web.vercel.project",
+            "repos.web.vercel.team"
         ]
     );
 }

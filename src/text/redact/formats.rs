@@ -24,6 +24,8 @@ enum Chars {
     /// With `.`, `+`, `/` and `=`.
     Token,
     Upper,
+    /// Of small letters.
+    Hex,
 }
 
 const fn format(prefix: &'static str, chars: Chars, least: usize, word_start: bool) -> Format {
@@ -35,8 +37,8 @@ const fn format(prefix: &'static str, chars: Chars, least: usize, word_start: bo
     }
 }
 
-const FORMATS: [Format; 50] = {
-    use Chars::{Alnum, Token, Upper, Word, WordDash};
+const FORMATS: [Format; 94] = {
+    use Chars::{Alnum, Hex, Token, Upper, Word, WordDash};
     [
         format("ghp_", Word, 20, false),
         format("gho_", Word, 20, false),
@@ -45,6 +47,50 @@ const FORMATS: [Format; 50] = {
         format("ghr_", Word, 20, false),
         format("github_pat_", Word, 20, false),
         format("glpat-", WordDash, 16, false),
+        format("glrt-", WordDash, 16, true),
+        format("gldt-", WordDash, 16, true),
+        format("glptt-", WordDash, 16, true),
+        format("glcbt-", WordDash, 16, true),
+        format("glsoat-", WordDash, 16, true),
+        format("sq0atp-", WordDash, 16, true),
+        format("sq0csp-", WordDash, 16, true),
+        format("HRKU-", WordDash, 24, true),
+        format("rubygems_", Alnum, 24, true),
+        format("ntn_", Alnum, 24, true),
+        format("PMAK-", WordDash, 24, true),
+        format("NRAK-", Upper, 20, true),
+        format("glsa_", Word, 24, true),
+        format("glc_", Token, 24, true),
+        format("dapi", Hex, 32, true),
+        format("hvs.", WordDash, 20, true),
+        format("hvb.", WordDash, 20, true),
+        format(".atlasv1.", WordDash, 24, false),
+        format("dp.pt.", Alnum, 24, true),
+        format("r8_", Alnum, 24, true),
+        format("pplx-", Alnum, 24, true),
+        format("figd_", WordDash, 24, true),
+        format("fm2_", Token, 24, true),
+        format("sl.", WordDash, 60, true),
+        format("key-", Hex, 32, true),
+        format("SK", Hex, 32, true),
+        format("tskey-", WordDash, 16, true),
+        format("rnd_", Alnum, 24, true),
+        format("nvapi-", WordDash, 30, true),
+        format("ATBB", Alnum, 24, true),
+        format("ATCTT3", Token, 24, true),
+        format("LTAI", Alnum, 12, true),
+        format("squ_", Hex, 40, true),
+        format("sqp_", Hex, 40, true),
+        format("sqa_", Hex, 40, true),
+        format("bkua_", Hex, 40, true),
+        format("sgp_", Word, 40, true),
+        format("CCIPAT_", Word, 40, true),
+        format("pat-na1-", WordDash, 30, true),
+        format("pat-eu1-", WordDash, 30, true),
+        format("AKCp", Alnum, 60, true),
+        format("cmVmdGtu", Alnum, 50, true),
+        format("EAA", Alnum, 100, true),
+        format("IGQ", WordDash, 100, true),
         format("sk-ant-", WordDash, 20, true),
         format("sk-proj-", WordDash, 20, true),
         format("sk-svcacct-", WordDash, 20, true),
@@ -152,6 +198,10 @@ impl Scan<'_> {
         at.checked_sub(1).map_or(b' ', |at| self.text.as_bytes()[at])
     }
 
+    fn behind(&self, at: usize) -> u8 {
+        self.text.as_bytes().get(at).copied().unwrap_or(b' ')
+    }
+
     fn format(&self, format: &Format, start: usize, from: usize) -> Option<Hit> {
         let before = self.before(start);
         if format.word_start && (before.is_ascii_alphanumeric() || before == b'_' || before == b'-') {
@@ -159,7 +209,8 @@ impl Scan<'_> {
         }
         let judged = self.run(from, LONGEST_JUDGED, |b| format.chars.contains(b));
         let body = &self.text[from..judged];
-        if body.len() < format.least || (format.prefix == "re_" && !resend(body)) {
+        let longer = matches!(format.chars, Chars::Hex) && self.behind(judged).is_ascii_alphanumeric();
+        if body.len() < format.least || longer || (format.prefix == "re_" && !resend(body)) {
             return None;
         }
         // Words joined by dashes or underscores are a name; a credential mixes in digits or capitals.
@@ -201,7 +252,8 @@ impl Scan<'_> {
         let label = self.run(from, usize::MAX, |b| {
             b.is_ascii_uppercase() || b == b' ' || b.is_ascii_digit()
         });
-        if !self.text[from..label].ends_with("PRIVATE KEY") || !self.text[label..].starts_with("-----") {
+        let block = self.text[from..label].trim_end_matches(" BLOCK");
+        if !block.ends_with("PRIVATE KEY") || !self.text[label..].starts_with("-----") {
             return start;
         }
         let body = label + 5;
@@ -287,6 +339,7 @@ impl Chars {
             Self::WordDash => b.is_ascii_alphanumeric() || b == b'_' || b == b'-',
             Self::Token => b.is_ascii_alphanumeric() || b"_-.+/=".contains(&b),
             Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
+            Self::Hex => matches!(b, b'0'..=b'9' | b'a'..=b'f'),
         }
     }
 }

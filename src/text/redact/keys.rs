@@ -52,9 +52,9 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
         let place = Place {
             flag: text[..start].ends_with("--") || text[start..end].starts_with("--"),
             line_start: scan.starts_line(start),
-            query: text[..start].ends_with(['?', '&']),
+            before: start.checked_sub(1).map_or(b' ', |at| text.as_bytes()[at]),
         };
-        if name == Name::Signature && !place.query {
+        if name == Name::Signature && !matches!(place.before, b'?' | b'&') {
             continue;
         }
         if let Some(reached) = scan.after_name(&name, end, &place, hits) {
@@ -73,8 +73,8 @@ struct Place {
     flag: bool,
     /// Nothing but white space, dashes and opening marks before it on its line.
     line_start: bool,
-    /// Behind `?` or `&`: a parameter of a URL.
-    query: bool,
+    /// The character before it: of a parameter of a URL `?` or `&`, of an element of XML `<`.
+    before: u8,
 }
 
 /// A value as it stands in the text.
@@ -113,6 +113,8 @@ impl Scan<'_> {
         let closed = self.skip(end, |b| matches!(b, b'\\' | b'"' | b'\'' | b'`' | b']'));
         let spaced = self.skip(closed, |b| b == b' ' || b == b'\t');
         let (after, tight) = match (self.at(spaced), self.at(spaced + 1)) {
+            // An element of XML.
+            (b'>', _) if place.before == b'<' && closed == end => (spaced + 1, true),
             (b':', b':') | (b'=', b'=' | b'~') => return None,
             (b':', b'=') | (b'=', b'>') => (spaced + 2, false),
             (b'=', _) => (spaced + 1, spaced == closed),
@@ -311,6 +313,7 @@ mod tests {
             ("run --token fake0fake0 -v", "run --token [redacted:key] -v"),
             (r#"["--password","fake pw"]"#, r#"["--password","[redacted:key]"]"#),
             ("password: str = \"fake0fake\"", "password: str = \"[redacted:key]\""),
+            ("<password>fake0fake</password>", "<password>[redacted:key]</password>"),
             ("sent bearer fake0fake0fake0fake0", "sent bearer [redacted:bearer]"),
         ] {
             assert_eq!(redact(text), want);

@@ -6,6 +6,7 @@ mod keys;
 mod known;
 mod names;
 mod personal;
+mod shapes;
 mod values;
 
 use std::{
@@ -85,6 +86,7 @@ impl Redactor {
                 keys::find(&text, &mut hits);
                 formats::find(&text, &mut hits);
             }
+            shapes::find(&text, &mut hits);
             personal::find(&text, &mut hits);
             match replace(&text, hits) {
                 Some(redacted) => text = Cow::Owned(redacted),

@@ -136,7 +136,7 @@ fn is_sentence(value: &str) -> bool {
 
 /// `os.environ["X"]`, `config.secret`, `&str`, `getToken(…)`.
 fn looks_like_code(value: &str) -> bool {
-    if value.contains('(') || value.starts_with(['&', '[', '{', '@', '(']) {
+    if value.contains('(') || value.ends_with('[') || value.starts_with(['&', '[', '{', '@', '(']) {
         return true;
     }
     let head = value.split(['[', '?', '!']).next().unwrap_or_default();

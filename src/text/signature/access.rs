@@ -36,6 +36,28 @@ pub(super) fn answered(text: &str) -> Option<Answered<'_>> {
     })
 }
 
+/// A line of an access log without what the client says of itself: `… HTTP/1.1" 404 153 "<referrer>" "<agent>"`.
+pub(super) fn without_agent(line: &str) -> &str {
+    if !line.ends_with('"') {
+        return line;
+    }
+    let Some(at) = line.find(" HTTP/") else { return line };
+    let Some(quote) = line[at..].find("\" ") else {
+        return line;
+    };
+    let behind = &line[at + quote + 2..];
+    let numbers = behind
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || matches!(b, b' ' | b'-'))
+        .count();
+    let said = behind[numbers..].starts_with('"') && behind[numbers..].matches('"').count() == 4;
+    if numbers >= 4 && said {
+        line[..at + quote + 2 + numbers].trim_end()
+    } else {
+        line
+    }
+}
+
 /// Whether the word is the method of a request, so that a path behind it is a route.
 pub(super) fn is_method(word: &str) -> bool {
     METHODS.contains(&word)

@@ -41,6 +41,7 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"during handling of the above|the above exception was|\(use `?node --|\(background on this error|",
         r"[\d. ]+ms$|\d+ (?:passed|failed|skipped)\b|tests?:? +\d|test (?:suites|files)|snapshots:|time:|ran all test|duration|start at|",
         r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: |digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
+        r"(?:fail|crit|warn): [\w.]+\[\d+\]$|(?:unhandled )?exception[.:]?$|<asynchronous suspension>|fatal exception: |process: \S+, pid: \d|[╷╵│]|\d+ │|",
         r">? *\d+ \||[|^~\s\-=_⎯─}{\])(\[]*$)"
     ))
     .ok()
@@ -78,6 +79,7 @@ pub(super) fn read<'a>(text: &'a str) -> Vec<Line<'a>> {
 fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
     let mut out: Vec<Line<'a>> = Vec::with_capacity(lines.len());
     let mut echo = false;
+    let mut thrown = None;
     for line in lines {
         let content = line.trim();
         if content.is_empty() {
@@ -101,6 +103,9 @@ fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
         }
         // Python shows the source of each frame under it.
         let indented = line.starts_with("    ");
+        if thrown.is_none() && content.starts_with("Traceback (most recent") {
+            thrown = Some(out.len());
+        }
         if (echo && indented) || is_chatter(content) {
             continue;
         }
@@ -110,7 +115,33 @@ fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
             Cow::Owned(_) => Cow::Owned(content.to_owned()),
         }));
     }
-    out
+    without_preface(out, thrown)
+}
+
+/// Without what a logger says before the exception that it prints with its trace: the same exception is logged in many
+/// words, and printed without any.
+fn without_preface(mut lines: Vec<Line<'_>>, traceback: Option<usize>) -> Vec<Line<'_>> {
+    let raised = |pair: &[Line<'_>]| match pair {
+        [Line::Message(message), Line::Frame(..)] => is_raised(message),
+        _ => false,
+    };
+    let in_trace = |from: &usize| matches!(lines.get(*from), Some(Line::Frame(..)));
+    let from = traceback.filter(in_trace).or_else(|| lines.windows(2).position(raised));
+    if let Some(from) = from {
+        let mut at = 0;
+        lines.retain(|line| {
+            at += 1;
+            at > from || matches!(line, Line::Frame(..))
+        });
+    }
+    lines
+}
+
+/// `com.acme.CartException: empty`: the full name of an exception begins the line.
+fn is_raised(message: &str) -> bool {
+    let name = message.split(':').next().unwrap_or_default();
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'$' | b'\\');
+    name.contains(['.', '\\']) && name.bytes().all(plain) && framing::is_error(name)
 }
 
 fn is_chatter(content: &str) -> bool {

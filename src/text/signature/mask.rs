@@ -12,7 +12,7 @@ use super::{
 
 /// The line with its volatile parts masked and its white space made single.
 pub(super) fn mask(line: &str) -> String {
-    let line = line.trim().trim_end_matches(['.', ' ']);
+    let line = access::without_agent(line.trim()).trim_end_matches(['.', ' ']);
     let mut scan = Scan {
         rest: line,
         out: Output::new(line.len()),
@@ -105,6 +105,10 @@ impl<'a> Scan<'a> {
         }
         match first {
             b',' | b';' => self.out.separate(first as char),
+            b'(' if self.rest.starts_with(')') && self.out.ends_with_host() => {
+                // Whose name could not be found.
+                self.out.push_str("(<host>");
+            }
             b'(' | b')' | b'[' | b']' | b'{' | b'}' => self.out.bracket(first as char),
             b'=' => {
                 self.out.push('=');
@@ -184,13 +188,17 @@ impl<'a> Scan<'a> {
     fn joined(&mut self, run: &'a str, address: bool) {
         let core = run.trim_end_matches(['.', ':', '!', '?', '-']);
         let tail = &run[core.len()..];
-        let core = if core.starts_with('/') {
+        let core = if let Some(path) = core.strip_prefix("file://").filter(|path| frames::is_source(path)) {
+            frames::below_top(path)
+        } else if core.starts_with('/') && frames::is_source(without_place(core)) {
+            frames::below_top(core)
+        } else if core.starts_with('/') {
             frames::rootless(core)
         } else {
             core
         };
         let shape = Shape::of(core);
-        if address {
+        if address && core.contains("://") {
             self.url(core);
         } else if shape.dots > 0 && self.out.ends_with_host_in_bracket() && shape.is_host() {
             self.whole("<host>");
@@ -226,6 +234,11 @@ impl<'a> Scan<'a> {
         parts(path, &mut Context::new(path), &mut self.out);
         self.words.forget();
     }
+}
+
+/// A path without the line and column behind it.
+fn without_place(path: &str) -> &str {
+    path.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':')
 }
 
 fn is_web_address(run: &str) -> bool {

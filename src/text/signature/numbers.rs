@@ -55,8 +55,8 @@ const MEASURING: [&str; 27] = [
 const UNITS: [&str; 12] = [
     "k", "x", "px", "rpm", "tokens", "th", "st", "nd", "rd", "bit", "hz", "mhz",
 ];
-const SIZES: [&str; 13] = [
-    "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "byte", "bytes", "kbyte", "kbytes",
+const SIZES: [&str; 17] = [
+    "ki", "mi", "gi", "ti", "b", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib", "byte", "bytes", "kbyte", "kbytes",
 ];
 const TIMES: [&str; 22] = [
     "ms",

@@ -122,6 +122,10 @@ impl Output {
             .is_some_and(|text| text.trim_end().ends_with("<host>"))
     }
 
+    pub(super) fn ends_with_host(&self) -> bool {
+        self.text.trim_end().ends_with("<host>")
+    }
+
     pub(super) fn masked_since(&self, from: usize) -> bool {
         self.text[from..].contains("<n>") || self.text[from..].contains("<uuid>")
     }

@@ -126,7 +126,14 @@ pub(super) fn varying_value(key: &str, value: &str, record: bool) -> Option<usiz
         return None;
     }
     let length = length(value);
-    (length > 0 && !is_answer(&value[..length])).then_some(length)
+    let named = is_answer(&value[..length]) || is_account(&value[..length]);
+    (length > 0 && !named).then_some(length)
+}
+
+/// Accounts that come with a system are no persons: whether one of them is meant tells cases apart.
+fn is_account(value: &str) -> bool {
+    let value = value.trim_matches(['"', '\'', '`']);
+    ["root", "admin", "administrator", "guest", "nobody", "daemon"].contains(&value)
 }
 
 /// Yes and no tell cases apart.

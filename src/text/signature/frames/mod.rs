@@ -5,8 +5,8 @@ mod place;
 mod stacks;
 
 use crate::model::signal::Culprit;
+pub(super) use place::{below_top, is_source, rootless};
 use place::{is_own, may_be_source, normal};
-pub(super) use place::{is_source, rootless};
 
 /// What a line of a trace is.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +46,9 @@ pub(super) fn frame(line: &str) -> Option<Found<'_>> {
     if let Some((frame, message)) = stacks::ruby(line) {
         let message = Some(message).filter(|message| !message.is_empty());
         return Some(Found { frame, message });
+    }
+    if let Some(frame) = stacks::called_at(line).or_else(|| stacks::spaced(line)) {
+        return Some(alone(frame));
     }
     if let Some(frame) = stacks::thrown_in(line) {
         let message = Some(line);
@@ -140,7 +143,17 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
 fn named_by(word: &str) -> Option<Culprit> {
     let (path, line) = location(word.trim_start_matches('(').trim_end_matches([')', ':', '.']))?;
     let path = path.split("::").next()?;
+    // An object file stands for its source; a file right below the root is a request's.
+    let path = path.trim_end_matches(".obj").trim_end_matches(".o");
+    let path = path.split_once(".dir/").map_or(path, |(_, source)| source);
+    if path.starts_with("//") || (path.starts_with('/') && path.matches('/').count() == 1) {
+        return None;
+    }
     let wordy = path.contains('/') || line.is_some();
+    // Many a text names its settings; with a line it is about them.
+    if line.is_none() && place::is_data(path) {
+        return None;
+    }
     match place(path, line, None) {
         Frame::Own(culprit) if wordy && !path.contains("://") => Some(culprit),
         _ => None,

@@ -45,13 +45,15 @@ const FOREIGN: [&str; 42] = [
     ".vite/",
     "bootstrap_node.js",
 ];
-const SOURCES: [&str; 45] = [
+const SOURCES: [&str; 64] = [
     "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "pyx", "rs", "go", "java", "kt", "kts", "groovy",
     "scala", "clj", "rb", "rake", "erb", "php", "cs", "fs", "vb", "ex", "exs", "swift", "vue", "svelte", "astro",
-    "prisma", "sql", "css", "c", "cc", "cpp", "cxx", "h", "hpp", "m", "mm", "dart", "lua", "zig",
+    "prisma", "sql", "css", "c", "cc", "cpp", "cxx", "h", "hpp", "m", "mm", "dart", "lua", "zig", "pl", "pm", "hs",
+    "ml", "erl", "jl", "nim", "cr", "sol", "tf", "gradle", "cshtml", "sh", "scss", "sass", "less", "yaml", "yml",
+    "tpl",
 ];
 /// Where deployments, containers and runners keep the repository.
-const ROOTS: [&str; 24] = [
+const ROOTS: [&str; 26] = [
     "file://",
     "webpack-internal:///",
     "webpack:///",
@@ -76,9 +78,26 @@ const ROOTS: [&str; 24] = [
     "/~/",
     "./",
     "/usr/src/",
+    "/drone/src/",
+    "/opt/app/",
+];
+/// Where runners check out, and how many names stand between there and the repository.
+const RUNNERS: [(&str, usize); 12] = [
+    ("/home/runner/work/", 2),
+    ("/Users/runner/work/", 2),
+    ("D:/a/", 2),
+    ("/__w/", 2),
+    ("/builds/", 2),
+    ("/home/travis/build/", 2),
+    ("/var/lib/buildkite-agent/builds/", 3),
+    ("/var/jenkins_home/workspace/", 1),
+    ("/home/jenkins/agent/workspace/", 1),
+    ("/home/vsts/work/1/s/", 0),
+    ("/home/circleci/project/", 0),
+    ("/opt/atlassian/pipelines/agent/build/", 0),
 ];
 /// Directories that stand at the top of repositories; below an unknown root the first of them begins the path.
-const TOPS: [&str; 16] = [
+const TOPS: [&str; 23] = [
     "/src/",
     "/app/",
     "/apps/",
@@ -95,6 +114,13 @@ const TOPS: [&str; 16] = [
     "/components/",
     "/pages/",
     "/server/",
+    "/config/",
+    "/db/",
+    "/bin/",
+    "/scripts/",
+    "/infra/",
+    "/Sources/",
+    "/modules/",
 ];
 
 /// Whether the application's repository has the file, as far as its path tells.
@@ -113,6 +139,11 @@ pub(in crate::text::signature) fn is_source(path: &str) -> bool {
     })
 }
 
+/// Settings are sources where an error points into them.
+pub(super) fn is_data(path: &str) -> bool {
+    [".yaml", ".yml", ".tpl"].iter().any(|ending| path.ends_with(ending))
+}
+
 /// Whether what stands behind a dot is the ending of a source file.
 pub(super) fn may_be_source(behind: &[u8]) -> bool {
     let letters = behind.iter().take(9).take_while(|b| b.is_ascii_alphanumeric()).count();
@@ -125,9 +156,9 @@ pub(in crate::text::signature) fn rootless(path: &str) -> &str {
     if let Some((_, rest)) = path.split_once(".next/server/") {
         path = rest;
     }
-    for runner in ["/home/runner/work/", "/__w/"] {
+    for (runner, depth) in RUNNERS {
         if let Some(rest) = path.strip_prefix(runner) {
-            return rest.splitn(3, '/').nth(2).unwrap_or(rest);
+            return rest.splitn(depth + 1, '/').nth(depth).unwrap_or(rest);
         }
     }
     if let Some(rest) = path.strip_prefix("webpack://") {
@@ -141,15 +172,19 @@ pub(in crate::text::signature) fn rootless(path: &str) -> &str {
 
 /// As [`rootless`], and below an unknown root from the first directory that usually stands at the top.
 pub(super) fn normal(path: &str) -> String {
-    let path = path.replace('\\', "/");
-    let found = rootless(&path);
+    below_top(&path.replace('\\', "/")).to_owned()
+}
+
+/// As [`normal`], for paths with slashes only.
+pub(in crate::text::signature) fn below_top(path: &str) -> &str {
+    let found = rootless(path);
     let absolute = found.starts_with('/') || found.as_bytes().get(1) == Some(&b':');
     let top = absolute
         .then(|| TOPS.iter().filter_map(|top| found.find(top)).min())
         .flatten();
     match top {
-        Some(at) => found[at + 1..].to_owned(),
-        None => found.to_owned(),
+        Some(at) => &found[at + 1..],
+        None => found,
     }
 }
 

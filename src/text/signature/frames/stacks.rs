@@ -43,6 +43,17 @@ const FOREIGN_PACKAGES: [&str; 38] = [
     "retrofit2.",
     "feign.",
 ];
+/// Packages that come with the tools; of the others those keep their files in `src`.
+const FOREIGN_DART: [&str; 8] = [
+    "flutter",
+    "flutter_test",
+    "test",
+    "http",
+    "dio",
+    "provider",
+    "collection",
+    "async",
+];
 /// Applications of the Erlang world that are libraries.
 const FOREIGN_APPLICATIONS: [&str; 22] = [
     "stdlib",
@@ -175,6 +186,9 @@ pub(super) fn numbered(line: &str) -> Option<Frame> {
         let function = call.split('(').next().unwrap_or_default();
         return Some(place(path, number, Some(function.to_owned())));
     }
+    if marked && let Some(found) = packaged(rest) {
+        return Some(found);
+    }
     // The address of the call, behind the name of a library or alone.
     let addressed = rest
         .split_ascii_whitespace()
@@ -183,11 +197,31 @@ pub(super) fn numbered(line: &str) -> Option<Frame> {
     if !marked && !addressed {
         return None;
     }
-    let found = rest.rsplit_once(" at ").and_then(|(_, at)| location(at));
+    let placed = |at: &&str| at.contains(['/', '.']) && !at.starts_with('(');
+    let last = || rest.rsplit(' ').find(|word| !word.ends_with(')')).filter(placed);
+    let found = rest
+        .rsplit_once(" at ")
+        .map(|(_, at)| at)
+        .or_else(last)
+        .and_then(location);
     match found {
         Some((path, number)) => Some(place(path, number, None)),
         None => addressed.then_some(Frame::Foreign),
     }
+}
+
+/// `Cart.total (package:shop/cart.dart:31:9)`: the package's own files lie in its `lib`.
+fn packaged(rest: &str) -> Option<Frame> {
+    let (function, inner) = rest.strip_suffix(')')?.rsplit_once(" (")?;
+    if inner.starts_with("dart:") {
+        return Some(Frame::Foreign);
+    }
+    let (package, file) = inner.strip_prefix("package:")?.split_once('/')?;
+    let (path, number) = location(file)?;
+    if FOREIGN_DART.contains(&package) || path.starts_with("src/") {
+        return Some(Frame::Foreign);
+    }
+    Some(place_in("lib", path, number, Some(function.to_owned())))
 }
 
 /// `(shop 0.3.1) lib/shop/cart.ex:31: Shop.Cart.total/1`.
@@ -206,6 +240,29 @@ pub(super) fn erlang(line: &str) -> Option<Frame> {
     }
     let function = function.split('/').next().unwrap_or_default();
     Some(place(path, number, Some(function.to_owned())))
+}
+
+/// `total, called at src/Cart.hs:31:9 in main:Cart`.
+pub(super) fn called_at(line: &str) -> Option<Frame> {
+    let (function, at) = line.split_once(", called at ")?;
+    let (at, module) = at.split_once(" in ")?;
+    let (path, number) = location(at)?;
+    let own = module.starts_with("main:") || !path.starts_with("libraries/");
+    let function = function.rsplit(' ').next().map(str::to_owned);
+    Some(if own {
+        place(path, number, function)
+    } else {
+        Frame::Foreign
+    })
+}
+
+/// `styles/cart.scss 31:9  @use`: a place with a space before its line.
+pub(super) fn spaced(line: &str) -> Option<Frame> {
+    let (path, rest) = line.split_once(' ')?;
+    let (number, column) = rest.split(' ').next()?.split_once(':')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let placed = digits(number) && digits(column) && path.contains('/') && super::is_source(path);
+    placed.then(|| place(path, number.parse().ok(), None))
 }
 
 /// `total@https://shop.example/assets/cart.js:31:9`: how two browsers print a frame.

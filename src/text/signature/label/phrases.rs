@@ -9,15 +9,19 @@ pub(super) fn split(list: &str) -> impl Iterator<Item = &str> {
 pub(super) const PASSING: &str = "temporary failure; try again later; please retry; eai_again; misconf redis; \
     is starting up; is shutting down; in recovery mode; loading the dataset; gone away; temporarily unavailable; \
     currently unavailable; retry your request; rate limit; ratelimit; rate_limit; \
-    rate exceeded; throttl; too many requests; toomanyrequests; lost communication; received a shutdown signal; server misbehaving";
+    rate exceeded; throttl; too many requests; toomanyrequests; lost communication; received a shutdown signal; server misbehaving; \
+    state lock; acquiring the lock; lock wait timeout; try restarting transaction; leader not available; \
+    leader election; leader changed; is restarting; being restarted; is recovering; resource temporarily; \
+    server is busy; too busy; slow down; slowdown; requestlimitexceeded; too many connections";
 
 /// Nothing to mend: the other side went away, scanners, stale pages after a release, announcements, users' own mistakes.
-pub(super) const NOISE: &str = "responseaborted; premature_close; premature close; closed early; client disconnected; \
+pub(super) const NOISE: &str = "get /wp-; post /wp-; eval-stdin; /phpunit; /.aws; /.ssh; /boaform; /hnap1; /solr/admin; /owa/; /autodiscover; /etc/passwd; ../../; \
+    responseaborted; premature_close; premature close; closed early; client disconnected; \
     client has disconnected; client closed; closed by client; clientabort; prematurely closed; request aborted; \
     request was aborted; error: aborted; aborterror; user aborted; write epipe; broken pipe; context canceled; \
     context cancelled; operation was canceled; err_aborted; abort handler; superseded; higher priority waiting; has been canceled; \
     could not receive data from client; eof on client connection; \
-    wp-login; wp-admin; wp-includes; wp-content; xmlrpc.php; /.env; /.git/; phpmyadmin; cgi-bin; no route matches; \
+    wp-login; wp-admin; xmlrpc.php; /.env; /.git/; phpmyadmin; cgi-bin; no route matches; \
     routingerror; failed to decode param; decode_failed; page mismatch; disallowedhost; invalid http_host; \
     bad request version; invalid http request; tls handshake error; sent to https port; chunkloaderror; loading chunk; loading css chunk; \
     failed to find server action; dynamically imported module; module script failed; unable to preload css; \
@@ -27,14 +31,21 @@ pub(super) const NOISE: &str = "responseaborted; premature_close; premature clos
     npm warn; resizeobserver loop; typeerror: load failed; typeerror: failed to fetch; chrome-extension:; \
     moz-extension:; entity.too.large; entity.parse.failed; deserialize the json body; isn't a valid image; \
     too large body; payload too large; body exceeded; user unknown; recipient address rejected; mailbox unavailable; \
-    unable to reserve cache; failed to restore cache; failed to save cache";
+    unable to reserve cache; failed to restore cache; failed to save cache; \
+    connection reset by client; client aborted; client intended to send; downstream remote disconnect; \
+    broken_pipe; clientabortexception; client sent an invalid; invalid host header; \
+    actioncontroller::badrequest; invalid %-encoding; suspicious request; unknown http method; \
+    method not allowed; robots.txt; favicon.ico; deprecation warning; will be removed in; end of life; \
+    obsolete; insufficient_funds; do_not_honor; unsubscribed recipient; invalid email address; user cancelled; \
+    user canceled; cancelled by user; canceled by user; was interrupted by the user";
 
 /// A test that ran too long says nothing about the network.
 pub(super) const SLOW_TESTS: &str = "test timeout of; test timed out; long-running test; timeout of <time> for a test; \
     waiting for expect; waiting for locator; locator.click: timeout; timed out waiting for element; testtimeout";
 
 /// Settings: what is missing, misspelt, of the wrong version or in the wrong place.
-pub(super) const CONFIG: &str = "environment variable; missing env; env var; is not set; not been set; must be set; \
+pub(super) const CONFIG: &str = "is not registered with the listener; ora-12514; ora-12505; \
+    environment variable; missing env; env var; is not set; not been set; must be set; \
     is not configured; not configured; is not specified; could not resolve placeholder; secretoptionerror; \
     secret_key_base; missing required; required and not supplied; please define a; please set; improperlyconfigured; \
     configuration error; invalid configuration; misconfigur; unknown directive; unsupported argument; unknown flag; \
@@ -59,7 +70,32 @@ pub(super) const CONFIG: &str = "environment variable; missing env; env var; is 
     model_not_found; missing trie node; -32601; invalid project id; plan and billing; locate credentials; could not load credentials; \
     credentialsprovider; missing credentials; no credentials; failed to pull image; imagepullbackoff; \
     invalidimagename; insufficient funds for; unsupported chain; chain id mismatch; cannot load such file; \
-    no module named 'psycopg; no suitable driver; could not find driver; unknown authentication plugin";
+    no module named 'psycopg; no suitable driver; could not find driver; unknown authentication plugin; \
+    could not find artifact; could not resolve dependencies; could not resolve all; \
+    installable set of packages; your php version; your ruby version; that requirement; subject alternative; \
+    hostname mismatch; certificate is valid for; not valid for the name; hostname/ip does not match; altname; \
+    pkix path; unable to find valid certification path; wrong version number; record_too_long; \
+    unable to find image; no matching manifest; invalid reference format; failed to pull; errimagepull; \
+    unknown provider; missing required argument; no value for required variable; no value for required; \
+    unrecognized option; unrecognised option; unrecognized configuration; unrecognized argument; \
+    unsupportedclassversion; more recent version of the java; wrong class file version; unsupported class file; \
+    java_home; sdk location; no toolchain; could not find gem; gemnotfound; compatible versions for gem; \
+    version solving failed; dependency conflict; conflicting dependencies; could not find a version; \
+    no such keyspace; index_not_found; no such index; unknown topic; unknowntopic; no such container; \
+    executable file not found; is not recognized as; createcontainerconfigerror; couldn't find key; \
+    no matches for kind; ensure crds; failed to parse kubeconfig; no configuration has been provided; \
+    no configuration file; mapping values are not allowed; nxdomain; no address associated; invalid dsn; \
+    malformed dsn; port is already; was already in use; already in use; duplicate mount; failed to bind; \
+    nosuchkey: the specified; no such bucket; unknown region; could not find region; missing region; noregion; \
+    keystore; truststore; unable to load certificate; no start line; bad decrypt; invalid license; \
+    license has expired; licence; property placeholder; could not bind properties; failed to bind properties; \
+    undefined environment; fetch_env; key not found in env; env key; .env file; config file; settings file; \
+    settings module; missing key in; import map; unresolvable host; unknown service; no such service; \
+    no such task; could not find method; plugin with id; plugin not found; unknown plugin; unknown command; \
+    unknown subcommand; no such option; unexpected argument; no rule to make target; could not find package; \
+    package configuration file; could not be found in the list; repository not found; unknown repository; \
+    remote branch; couldn't find remote ref; did not match any file; pathspec; ora-12154; \
+    tns:could not resolve";
 
 /// Credentials and rights.
 pub(super) const AUTH: &str = "authentication failed; authenticationerror; authentication error; \
@@ -75,10 +111,24 @@ pub(super) const AUTH: &str = "authentication failed; authenticationerror; authe
     access is denied; requested access to the resource; not authorized; resource not accessible; eacces; eperm; \
     wrongpass; noauth; noperm; e401; e403; eneedauth; could not read username; could not read password; publickey; \
     requires authentication; authentication required; certificate signed by unknown authority; \
-    access key; secret key; not a valid key; invalid authentication; bad token";
+    access key; secret key; not a valid key; invalid authentication; bad token; \
+    no permission; missing permission; lacks permission; lacks the; is not authorized; authorization failed; \
+    authorizationexception; authorization exception; not allowed to perform; user is disabled; account locked; \
+    account is locked; account is disabled; kerberos; gssapi; gss initiate; krb5; data 52e; invalid credential; \
+    sasl; token revoked; has been revoked; token was revoked; login required; access forbidden; denied access; \
+    is forbidden:; invalidclienttokenid; unrecognizedclient; authfailure; username and password; \
+    username or password; user name or password; host key verification; unprotected private key; \
+    invalid signature; signature does not match; signature mismatch; credentials were rejected; \
+    credentials are invalid; credentials have expired; expired credentials; wrong credentials; ora-01017; \
+    logon denied; cannot be authenticated; no basic auth; authentication is required; security_exception; \
+    missing authentication; unable to authenticate; failed to authenticate; could not authenticate; \
+    forbiddenexception; unauthorizedexception; accessdeniedexception; consent_required; interaction_required; \
+    mfa required; api token; invalid_scope; unauthorized_client; permission_error; permissionerror; \
+    insufficient authentication; access token has; id token; refresh token";
 
 /// An error of the network is none of the code that met it.
-pub(super) const NETWORK: &str = "econnrefused; econnreset; econnaborted; etimedout; ehostunreach; enetunreach; \
+pub(super) const NETWORK: &str = "channelclosed; channel is closing; remote call on; error dispatching request; reading from remote server; connection to backend; responses were required; \
+    econnrefused; econnreset; econnaborted; etimedout; ehostunreach; enetunreach; \
     und_err; net::err_; connecttimeout; connect timeout; cert_has_expired; certificate has expired; certificateexpired; \
     peer certificate; name resolution; fetch failed; socket hang up; connection refused; connection reset; \
     connection timed out; connection timeout; no route to host; network is unreachable; i/o timeout; \
@@ -94,7 +144,26 @@ pub(super) const NETWORK: &str = "econnrefused; econnreset; econnaborted; etimed
     readtimeout; read timed out; readonly you; read only replica; backendgone; worker timeout; execution timeout; \
     statement timeout; lock timeout; deadline exceeded; deadlock detected; deadlock found; max retries; \
     maximum retries; retries exceeded; retries exhausted; retry limit; volume is full; disk is full; disk full; lags behind; \
-    not in sync with; sigterm; evicted";
+    not in sync with; sigterm; evicted; \
+    node may not be available; brokers are down; broker transport; not enough replicas; no nodes available; \
+    nonodeavailable; master_not_discovered; cluster_block; flood stage; disk watermark; watermark; \
+    circuit_breaking; circuitbreaker; circuit breaker; rejected execution; rejectedexecution; queue capacity; \
+    consumer timeout; connection_closed; connection_forced; missed heartbeat; heartbeat timeout; \
+    heartbeats from client; could not be established; connection lost; connection aborted; connection error; \
+    network error; host is down; host unreachable; no healthy upstream; upstream connect error; \
+    low on resource; node not ready; preempt; insufficient capacity; insufficientinstance; \
+    write failed: no space; input/output error; oom-killer; killed process; java heap space; gc overhead; \
+    metaspace; unable to create new native; layer4; layer7; is down, reason; no server is available; goaway; \
+    stream reset; rst_stream; transport is closing; etcdserver; replica set; no primary; notprimary; \
+    not primary; stepped down; notwritableprimary; stale nfs; stale file handle; could not transfer artifact; \
+    failed to download; failed to fetch http; unable to fetch some; hash sum mismatch; agent went offline; \
+    agent is offline; agent disconnected; connection attempt failed; no connection could be made; \
+    existing connection was forcibly; forcibly closed; transport-level error; ora-12541; ora-03113; \
+    communications link failure; communication link failure; server closed the connection; server has closed; \
+    unexpected eof; eof reached; stopped listening; broken pipeline; queue is full; buffer is full; \
+    backpressure; system is overloaded; backoff limit; liveness probe; readiness probe; crashloopbackoff; \
+    back-off restarting; allocation failure; memory limit; memory exceeded; exceeded memory; cannot fork; \
+    fork: retry; reached max retries";
 
 /// The code, the schema, a migration or a test.
 pub(super) const BUG: &str = "all goroutines are asleep; typeerror; referenceerror; rangeerror; nameerror; keyerror; \
@@ -112,7 +181,29 @@ pub(super) const BUG: &str = "all goroutines are asleep; typeerror; referenceerr
     error[; error cs; could not compile; failed to compile; fatal error: concurrent; mismatched types; \
     invalid input syntax; invalid literal; data too long; value too long; not-null; non-nullable; \
     cannot query field; missing columns; execution reverted; call_exception; --- fail; never used; \
-    rules-of-hooks; headers after they are sent; write after end; unhandledpromiserejection; invariant";
+    rules-of-hooks; headers after they are sent; write after end; unhandledpromiserejection; invariant; \
+    invalid column name; invalid object name; undefined table; undeclared; cannot find symbol; \
+    unresolved reference; undefined reference; undefined symbol; unresolved external; is not a member; \
+    no member named; no matching function; has no member; incompatible types; cannot convert; type mismatch; \
+    compilation error; compilation failed; test failed; tests failed; failed asserting; failure/error; \
+    assertionfailed; argumenterror; argumentexception; argumentnull; invalidoperation; keynotfound; \
+    indexoutofrange; formatexception; invalidcast; stackoverflow; nosuchmethod; nosuchfield; noclassdef; \
+    classnotfound; class not found; abstractmethod; unsupportedoperation; arithmeticexception; arrayindex; \
+    lazyinitialization; nonuniqueresult; detached entity; transientobject; constraintviolation; \
+    constraint violation; dataintegrity; e11000; badmatch; badarg; function_clause; case_clause; \
+    no function clause; no case clause; frozenerror; zerodivision; stack level too deep; \
+    wrong number of arguments; undefined local variable; unexpectedly raised; null check operator; \
+    called after dispose; late initialization; sanitizer; heap-use-after-free; buffer-overflow; core dumped; \
+    double free; stack smashing; attempt to index; attempt to call; attempt to compare; \
+    attempt to perform arithmetic; can't call method; can't locate object method; uninitialized value; \
+    non-exhaustive; empty list; cannot unmarshal; unexpected end of json; malformed; unrecognized token; \
+    ora-00942; ora-00904; ora-00001; recursionerror; notimplemented; unhandled match; unmatched case; \
+    no viable; missing method; missing return; invalid operands; invalid operation; bad argument; \
+    conversionexception; mappingexception; deserializ; jsonparse; jsonexception; failed expectation; \
+    expectation failed; to have been called; snapshot does not match; screenshot comparison; missing template; \
+    templatenotfound; template error; undefinederror; invalid byte sequence; encoding::; unicodedecode; \
+    unicodeencode; multiple heads; pending migration; migration failed; relation already; integrityerror; \
+    operationalerror: no such";
 
 /// Too much of something, or something beside the code, where no error of the code was named.
 pub(super) const CAPACITY: &str = "timed out; timeout; time-out; unavailable; overload; oom; \
@@ -126,7 +217,8 @@ pub(super) const AUTH_HINTS: &str = "credential; permission denied; password; ap
     token is invalid; blocked by; authoriz; \
     authenticat; oauth";
 
-pub(super) const CONFIG_HINTS: &str = "configuration; config; unknown option; invalid option; unsupported; \
+pub(super) const CONFIG_HINTS: &str = "is required; installation failed; upgrade failed; values.yaml; unregistered task; not registered; inequivalent arg; unbound variable; \
+    configuration; config; unknown option; invalid option; unsupported; \
     not supported; incompatible; not installed; not found in path";
 
 pub(super) const INFRASTRUCTURE_HINTS: &str = "connection; socket; runner; memory; disk; restart; crash; killed; \

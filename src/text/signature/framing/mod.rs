@@ -1,6 +1,10 @@
 //! What platforms and loggers put before a line: times, levels, containers, jobs, process ids. Each reader gives the
 //! length of what it recognises at the beginning; they are tried again on the rest until none fits.
 
+mod loggers;
+
+pub(super) use loggers::is_error;
+
 /// So many layers of framing are taken off.
 const MOST_LAYERS: usize = 6;
 /// The longest name of a job, step or container.
@@ -21,20 +25,26 @@ pub(super) fn strip(line: &str) -> &str {
 fn layer(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     match bytes.first()? {
-        b'0'..=b'9' => job(line).or_else(|| timed(line)).or_else(|| clock(line)),
-        b'[' => job(line)
+        b'0'..=b'9' => job(line)
             .or_else(|| timed(line))
             .or_else(|| clock(line))
+            .or_else(|| loggers::tagged(line)),
+        b'[' => job(line)
+            .or_else(|| timed(line))
             .or_else(|| bracketed(line))
+            .or_else(|| loggers::bracket(line))
+            .or_else(|| clock(line))
             .or_else(|| level(line)),
         b' ' | 0x80.. => bullet(line),
-        b'#' => line.starts_with("##[error]").then_some(9),
+        b'#' if line.starts_with("##[error]") => Some(9),
+        b'#' => loggers::build_step(line),
         b'a'..=b'z' | b'A'..=b'Z' => job(line)
             .or_else(|| container(line))
             .or_else(|| level(line))
             .or_else(|| lettered(line))
             .or_else(|| syslog(line))
-            .or_else(|| uncaught(line)),
+            .or_else(|| loggers::event(line))
+            .or_else(|| loggers::uncaught(line)),
         _ => job(line),
     }
 }
@@ -53,7 +63,8 @@ fn fits(text: &str, pattern: &str) -> bool {
 }
 
 fn count(text: &str, from: usize, wanted: impl Fn(u8) -> bool) -> usize {
-    text.as_bytes()[from..].iter().take_while(|b| wanted(**b)).count()
+    let rest = text.as_bytes().get(from..).unwrap_or_default();
+    rest.iter().take_while(|b| wanted(**b)).count()
 }
 
 /// Date and time of day with fraction and zone, with an opening bracket or without.
@@ -126,6 +137,7 @@ fn timed(line: &str) -> Option<usize> {
             .or_else(|| stream(rest))
             .or_else(|| thread(rest))
             .or_else(|| named_logger(rest))
+            .or_else(|| loggers::behind_time(rest))
             .unwrap_or(0),
     )
 }
@@ -201,7 +213,8 @@ fn clock(line: &str) -> Option<usize> {
     if line[at..].starts_with(" |") {
         at += 2;
     }
-    Some(at + usize::from(line[at..].starts_with(' ')))
+    at += usize::from(line[at..].starts_with(' '));
+    Some(at + loggers::behind_time(&line[at..]).unwrap_or(0))
 }
 
 /// `api-1  | `.
@@ -301,7 +314,7 @@ fn syslog(line: &str) -> Option<usize> {
         b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')
     });
     let end = at + 10 + host;
-    (host > 0 && line[end..].starts_with(' ')).then_some(end + 1)
+    (host > 0 && line[end..].starts_with(' ')).then(|| end + 1 + loggers::program(&line[end + 1..]).unwrap_or(0))
 }
 
 /// `[err] `, `[123] `.
@@ -328,14 +341,6 @@ fn bullet(line: &str) -> Option<usize> {
         0 => None,
         spaces => Some(at + spaces),
     }
-}
-
-fn uncaught(line: &str) -> Option<usize> {
-    let at = ["Uncaught ", "Unhandled "]
-        .iter()
-        .find(|word| line.starts_with(**word))?
-        .len();
-    Some(at + if line[at..].starts_with("(in promise) ") { 13 } else { 0 })
 }
 
 #[cfg(test)]
