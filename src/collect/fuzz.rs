@@ -2,18 +2,14 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
-use super::{actions, actions_log, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report};
+use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report};
 use crate::{
     config::{JsonRpcProbe, Patience},
     text::{jq::Program, json},
 };
 
 pub fn actions_log(bytes: &[u8]) {
-    let mut tail = actions_log::Tail::default();
-    for piece in bytes.chunks(7) {
-        tail.push(piece);
-    }
-    drop(tail.failure());
+    actions::fuzz_log(bytes);
 }
 
 pub fn pulls(bytes: &[u8]) {

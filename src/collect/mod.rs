@@ -2,7 +2,6 @@
 //! own outcome. A collector that fails never hides another, and what could not be read is said, never guessed.
 
 mod actions;
-mod actions_log;
 mod context;
 mod declared;
 mod declared_fetch;

@@ -137,6 +137,8 @@ mod tests {
             }],
             open_pulls: Vec::new(),
             changes: Vec::new(),
+            signed_by: 1,
+            stood: Vec::new(),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod story;
 mod tests;
 pub mod town;
 pub mod tracker;
+pub mod vercel;
 mod world;
 
 pub use self::{
@@ -33,5 +34,6 @@ pub use self::{
     ci::{CiJob, Pace},
     faults::{Fault, Site, Which},
     setup::Setup,
+    vercel::VERCEL_TOKEN,
     world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},
 };

@@ -139,4 +139,6 @@ mod sentry;
 #[cfg(test)]
 pub(crate) mod tests;
 #[cfg(test)]
+mod vercel;
+#[cfg(test)]
 mod world;

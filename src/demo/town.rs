@@ -26,6 +26,7 @@ use super::{
     log::Log,
     serve::{Call, Reply, spoil},
     tracker::Tracker,
+    vercel::Vercel,
     world::WorldOptions,
 };
 
@@ -38,9 +39,11 @@ pub struct Town {
     pub forge: Forge,
     pub tracker: Tracker,
     pub deployer: Deployer,
+    pub vercel: Vercel,
     pub records: Records,
     pub(super) app_url: String,
     pub(super) tracker_url: String,
+    pub(super) vercel_url: String,
     faults: Mutex<Rules<Fault>>,
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
@@ -71,6 +74,7 @@ pub(super) struct Parts {
     pub tracker: Tracker,
     pub app_url: String,
     pub tracker_url: String,
+    pub vercel_url: String,
 }
 
 impl Town {
@@ -86,9 +90,11 @@ impl Town {
             forge: parts.forge,
             tracker: parts.tracker,
             deployer: Deployer::default(),
+            vercel: Vercel::default(),
             records: Records::default(),
             app_url: parts.app_url,
             tracker_url: parts.tracker_url,
+            vercel_url: parts.vercel_url,
             faults: Mutex::default(),
             acts: Mutex::default(),
             requests: Mutex::default(),
@@ -156,6 +162,7 @@ impl Town {
             match call.site {
                 Site::Forge => self.forge.answer(self, call, faults),
                 Site::Tracker => self.tracker.answer(self, call),
+                Site::Vercel => self.vercel.answer(self, call),
                 Site::App => self.deployer.forward(call),
             }
         };

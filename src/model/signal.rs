@@ -231,6 +231,16 @@ pub struct OpenPull {
     pub updated_at: DateTime<Utc>,
 }
 
+/// What the ledger knew of a cause when a look judged it, and the judgement: enough to judge again. In words of JSON, since what
+/// another version wrote is compared and not understood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stood {
+    pub group: serde_json::Value,
+    #[serde(default)]
+    pub known: serde_json::Value,
+    pub standing: serde_json::Value,
+}
+
 /// Everything one tick saw, as written to `signals/`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -243,6 +253,12 @@ pub struct Snapshot {
     pub open_pulls: Vec<OpenPull>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// Version of the rules by which the texts were signed; 0 where it was not written down.
+    #[serde(default)]
+    pub signed_by: u32,
+    /// How each cause was judged; only in snapshots that are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stood: Vec<Stood>,
 }
 
 impl Snapshot {

@@ -10,6 +10,8 @@ pub mod guard;
 pub mod help;
 pub mod incidents;
 pub mod inert;
+#[cfg(test)]
+mod injection_tests;
 pub mod logs;
 pub mod mail;
 pub mod note;
@@ -18,6 +20,7 @@ pub mod page;
 pub mod plan;
 pub mod pr;
 pub mod prompt;
+pub mod replay;
 pub mod sarif;
 pub mod silence;
 pub mod status;

@@ -26,6 +26,7 @@ pub mod outbox;
 mod perform;
 pub mod prove;
 mod publish;
+pub mod replay;
 pub mod report;
 pub mod silence;
 mod take_back;

@@ -121,6 +121,17 @@ impl Store {
         })
     }
 
+    /// What the gate said in a tick, and the digest of the snapshot that it was asked about.
+    pub fn gate_of(&self, tick: &TickId) -> Result<Option<(String, String)>> {
+        self.read(|conn| {
+            let found = conn
+                .prepare("SELECT coalesce(gate, ''), coalesce(snapshot_digest, '') FROM tick WHERE id = ?1")?
+                .query_row([tick.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            Ok(found)
+        })
+    }
+
     pub fn last_ticks(&self, limit: u32) -> Result<Vec<TickRow>> {
         self.read(|conn| {
             let mut statement = conn.prepare(

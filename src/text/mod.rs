@@ -2,6 +2,7 @@
 //!
 //! Order of work at every boundary: bytes -> [`clean()`] -> [`Redactor::redact`] -> [`Untrusted`] or a stored string.
 
+pub mod ci;
 pub mod clean;
 #[cfg(test)]
 pub(crate) mod corpus_tests;

@@ -42,6 +42,8 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod retention;
 #[cfg(test)]
 mod silence;
@@ -61,3 +63,5 @@ mod support;
 mod units;
 #[cfg(test)]
 mod verbs;
+#[cfg(test)]
+mod vercel;

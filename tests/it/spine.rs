@@ -90,5 +90,27 @@ fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
     }
     let mails = world.mail().take().unwrap();
     assert_eq!(mails.len(), 1, "{mails:?}");
+    // Every tick that woke decides the same when it is judged again, turn by turn.
+    let mut turns = 0;
+    for file in std::fs::read_dir(stage.home.join("signals")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(id) = name.strip_suffix(".json.zst") else {
+            continue;
+        };
+        let out = stage.tick(&["replay", id, "--json"]);
+        let text = shown(&out);
+        let replay: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{text}"));
+        for part in ["signatures", "causes", "turns"] {
+            assert_eq!(replay[part]["differ"], serde_json::json!([]), "{text}");
+            assert_eq!(replay[part]["unreadable"], 0, "{text}");
+        }
+        assert_eq!(
+            (&replay["gate"], &replay["genuine"]),
+            (&serde_json::json!(null), &serde_json::json!(true)),
+            "{text}"
+        );
+        turns += replay["turns"]["same"].as_u64().unwrap();
+    }
+    assert!(turns > 5, "{turns} turns");
     stage.world.finish().unwrap();
 }

@@ -6,11 +6,11 @@ use std::{path::Path, sync::LazyLock};
 use regex::Regex;
 
 use super::{Readout, panic};
-use crate::model::evidence::{TestResult, TestStatus};
+use crate::{
+    model::evidence::{TestResult, TestStatus},
+    text::ci::rust,
+};
 
-static HEADING: LazyLock<Regex> = LazyLock::new(|| {
-    re(r"^\s+Running (?:(unittests|tests|benches|examples) )?(\S+) \((?:.*[/\\])?(\S+?)-[0-9a-f]{16}(?:\.exe)?\)$")
-});
 static RUNNING: LazyLock<Regex> = LazyLock::new(|| re(r"^running (\d+) tests?$"));
 static RESULT: LazyLock<Regex> = LazyLock::new(|| re(r"^test (.+) \.\.\. (ok|FAILED|ignored)(?:, (.*))?$"));
 static SUMMARY: LazyLock<Regex> =
@@ -47,7 +47,7 @@ pub(super) fn parse(stdout: &[u8], stderr: &[u8], dir: &Path) -> Result<Readout,
             load_errors,
         });
     }
-    let targets: Vec<String> = stderr.lines().filter_map(target).collect();
+    let targets: Vec<String> = stderr.lines().filter_map(rust::target).collect();
     let docs = stderr.lines().any(|line| line.trim_start().starts_with("Doc-tests "));
     let blocks = blocks(&stdout)?;
     if blocks.is_empty() && targets.is_empty() {
@@ -79,18 +79,6 @@ pub(super) fn harness_name(id: &str) -> Option<String> {
     }
     let id = id.strip_prefix("bin ").unwrap_or(id);
     id.split_once("::").map(|(_, name)| name.to_owned())
-}
-
-/// Prefix of the ids of a heading's target: its crate name, as in a Rust path.
-fn target(line: &str) -> Option<String> {
-    let found = HEADING.captures(line)?;
-    let (path, name) = (&found[2], &found[3]);
-    let binary = path.ends_with("main.rs") || path.contains("src/bin/");
-    Some(if binary {
-        format!("bin {name}::")
-    } else {
-        format!("{name}::")
-    })
 }
 
 /// Targets that could not be built, each with the first errors of the compiler.

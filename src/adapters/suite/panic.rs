@@ -5,26 +5,19 @@ use std::{fs, path::Path, sync::LazyLock};
 
 use regex::Regex;
 
-use crate::model::evidence::{TestResult, TestStatus};
+use crate::{
+    model::evidence::{TestResult, TestStatus},
+    text::ci::rust::{Panic, panics},
+};
 
-static PANIC: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^thread '(.+?)'(?: \(\d+\))? panicked at (.+):(\d+):(\d+):$").expect("a constant pattern")
-});
 static ASSERT: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\w+::)*(?:assert\w*|debug_assert\w*|prop_assert\w*|proptest|panic)!").expect("a constant pattern")
 });
 
-struct Panic<'a> {
-    thread: &'a str,
-    file: &'a str,
-    line: usize,
-    column: usize,
-    message: String,
-}
-
 /// What a failed test's captured output says about its failure.
 pub(super) fn failure(name: &str, section: &str, dir: &Path) -> TestResult {
-    let panics = panics(section);
+    let lines: Vec<&str> = section.lines().collect();
+    let panics = panics(&lines);
     let own = panics.iter().rev().find(|p| p.thread == name);
     if let Some(panic) = own.or_else(|| panics.last()) {
         let by_assertion = panic.message.starts_with("assertion ") && panic.thread == "main" || asserted(panic, dir);
@@ -59,29 +52,6 @@ pub(super) fn failure(name: &str, section: &str, dir: &Path) -> TestResult {
         message: text.lines().next().unwrap_or("failed without output").to_owned(),
         trace: text.to_owned(),
     }
-}
-
-fn panics(section: &str) -> Vec<Panic<'_>> {
-    let lines: Vec<&str> = section.lines().collect();
-    let starts = lines
-        .iter()
-        .enumerate()
-        .filter_map(|(at, line)| PANIC.captures(line).map(|found| (at, found)));
-    starts
-        .filter_map(|(at, found)| {
-            let ends = |line: &&&str| {
-                line.starts_with("note: ") || **line == "stack backtrace:" || line.starts_with("thread '")
-            };
-            let message: Vec<&str> = lines[at + 1..].iter().take_while(|line| !ends(line)).copied().collect();
-            Some(Panic {
-                thread: found.get(1)?.as_str(),
-                file: found.get(2)?.as_str(),
-                line: found[3].parse().ok()?,
-                column: found[4].parse().ok()?,
-                message: message.join("\n").trim().to_owned(),
-            })
-        })
-        .collect()
 }
 
 /// Whether the panic came out of an assertion that stands in test code. The text alone cannot tell: `assert!(x, "m")`

@@ -19,7 +19,7 @@ use crate::{
     model::{
         IncidentId, Signature, Slot,
         incident::Incident,
-        signal::{Severity, Signal, Snapshot},
+        signal::{Severity, Signal, Snapshot, Stood},
     },
     steps::{Ctx, effect::EffectKind, holds::Holds},
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
@@ -42,6 +42,8 @@ pub(super) struct Found {
     pub(super) inventory: Vec<SignatureRow>,
     /// Incidents that a person has, or said no to, and why they have to hear of them again.
     pub(super) worse: Vec<(IncidentId, SignatureRow, String)>,
+    /// How each cause was judged, for `tick replay`.
+    pub(super) stood: Vec<Stood>,
 }
 
 /// How the sources stood before this look, and stand after it.
@@ -99,6 +101,11 @@ pub(super) fn group(
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
         let mut standing = dedup::standing(&group, facts.as_ref());
+        found.stood.push(Stood {
+            group: serde_json::to_value(&group)?,
+            known: serde_json::to_value(&facts)?,
+            standing: serde_json::to_value(&standing)?,
+        });
         if holds.over(ctx, &row, first_sight)?.is_some() {
             standing = hold::held(standing);
         }

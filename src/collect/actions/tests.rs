@@ -1,5 +1,7 @@
 //! Workflow runs, jobs, logs and pull requests as the forge lists them.
 
+use serde_json::json;
+
 use super::*;
 use crate::{
     adapters::http::testing::{Server, json as answer, path, reply},
@@ -50,11 +52,16 @@ const JOBS: &str = r#"{"total_count":2,"jobs":[
    "steps":[{"name":"Set up job","conclusion":"success"},{"name":"Run unittest","conclusion":"failure"},{"name":"Post","conclusion":"skipped"}]},
   {"id":78,"name":"lint","conclusion":"success","steps":[]}]}"#;
 
-const LOG: &str = "2026-11-29T02:10:00.0000000Z ##[group]Run python3 -m unittest
+const LOG: &str = r#"2026-11-29T02:10:00.0000000Z ##[group]Run python3 -m unittest
+2026-11-29T02:10:01.0000000Z ======================================================================
 2026-11-29T02:10:01.0000000Z FAIL: test_total (tests.test_cart.Cart)
+2026-11-29T02:10:01.0000000Z ----------------------------------------------------------------------
+2026-11-29T02:10:01.0000000Z Traceback (most recent call last):
+2026-11-29T02:10:01.0000000Z   File "/home/runner/work/shop/shop/tests/test_cart.py", line 9, in test_total
+2026-11-29T02:10:01.0000000Z     self.assertEqual(3, 4)
 2026-11-29T02:10:01.0000000Z AssertionError: 3 != 4 with fake-token-not-real
 2026-11-29T02:10:01.0000000Z ##[error]Process completed with exit code 1.
-";
+"#;
 
 #[test]
 fn a_red_branch_is_told_with_the_end_of_the_failing_step() {
@@ -74,7 +81,7 @@ fn a_red_branch_is_told_with_the_end_of_the_failing_step() {
         "/api/v3/repos/acme/shop/actions/runs" => reply(200, &[("etag", "W/\"runs\"")], &list),
         "/api/v3/repos/acme/shop/actions/runs/2/jobs" => answer(JOBS),
         "/api/v3/repos/acme/shop/actions/jobs/77/logs" => reply(302, &[("location", &log_at)], ""),
-        "/api/v3/repos/acme/shop/pulls" => answer("[]"),
+        "/api/v3/repos/acme/shop/pulls" | "/api/v3/repos/acme/shop/commits" => answer("[]"),
         other => panic!("{other}"),
     });
     let config = config(&server);
@@ -85,9 +92,15 @@ fn a_red_branch_is_told_with_the_end_of_the_failing_step() {
         let [signal] = collected.signals.as_slice() else {
             panic!("{collected:?}")
         };
-        assert_eq!(signal.title, "CI is red: CI 1 / test / Run unittest");
+        assert_eq!(signal.title, "CI is red: CI 1 / test: tests.test_cart.Cart.test_total");
         assert_eq!(signal.release_sha.as_ref().unwrap().as_str(), SHA);
-        assert!(signal.message.starts_with("FAIL: test_total"), "{}", signal.message);
+        assert!(
+            signal
+                .message
+                .starts_with("tests.test_cart.Cart.test_total\nAssertionError: 3 != 4 with "),
+            "{}",
+            signal.message
+        );
         assert!(!format!("{collected:?}").contains("fake-token-not-real"));
         assert_eq!(storage.seen().len(), 1, "round {round}: the log is read once");
     }
@@ -111,7 +124,7 @@ fn a_red_branch_is_told_with_the_end_of_the_failing_step() {
 fn the_newest_finished_run_of_a_workflow_decides() {
     let parsed = |list: &[String]| parse::<RunList>(runs(list).as_bytes(), "x").unwrap().workflow_runs;
     let red = |list: &[String]| {
-        deciding(parsed(list))
+        deciding(&parsed(list))
             .iter()
             .filter(|run| run.is_failing())
             .map(|run| run.id)
@@ -176,8 +189,10 @@ fn a_log_that_is_gone_leaves_the_place_as_identity() {
     let server = Server::start(move |request| match path(request).split('?').next().unwrap() {
         "/api/v3/repos/acme/shop/actions/runs" => answer(&list),
         "/api/v3/repos/acme/shop/actions/runs/2/jobs" => answer(JOBS),
-        "/api/v3/repos/acme/shop/actions/jobs/77/logs" => reply(410, &[], "{}"),
-        "/api/v3/repos/acme/shop/pulls" => answer("[]"),
+        "/api/v3/repos/acme/shop/actions/jobs/77/logs" | "/api/v3/repos/acme/shop/actions/runs/2/attempts/1/logs" => {
+            reply(410, &[], "{}")
+        }
+        "/api/v3/repos/acme/shop/pulls" | "/api/v3/repos/acme/shop/commits" => answer("[]"),
         other => panic!("{other}"),
     });
     let collected = testing::run(&config(&server));
@@ -216,4 +231,148 @@ fn open_pulls_are_listed_over_pages_without_ours() {
     let collected = testing::run(&config(&server));
     let listed: Vec<(u64, bool)> = collected.open_pulls.iter().map(|p| (p.number.0, p.bot)).collect();
     assert_eq!(listed, [(1, false), (3, true)]);
+}
+
+/// A forge with one workflow: `list` is its runs, `jobs` the jobs of each path that is asked for, `log` every log.
+fn forge(list: String, jobs: Vec<(&'static str, String)>, log: &'static str, commits: &'static str) -> Server {
+    Server::start(move |request| {
+        let at = path(request).split('?').next().unwrap();
+        match at.strip_prefix("/api/v3/repos/acme/shop/").unwrap() {
+            "actions/runs" => answer(&list),
+            "pulls" => answer("[]"),
+            "commits" => answer(commits),
+            at if at.ends_with("/logs") => reply(200, &[], log),
+            at => answer(
+                &jobs
+                    .iter()
+                    .find(|(path, _)| *path == at)
+                    .unwrap_or_else(|| panic!("{at}"))
+                    .1,
+            ),
+        }
+    })
+}
+
+fn jobs(names: &[&str]) -> String {
+    let jobs: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            format!(
+                r#"{{"id":{},"name":"{name}","conclusion":"failure","steps":[{{"name":"Run npm test","conclusion":"failure"}}]}}"#,
+                at + 70
+            )
+        })
+        .collect();
+    format!(r#"{{"total_count":{},"jobs":[{}]}}"#, jobs.len(), jobs.join(","))
+}
+
+fn ci_signals(collected: &Collected) -> Vec<&crate::model::signal::Signal> {
+    assert!(!outcome(collected, "actions").is_blind(), "{collected:?}");
+    collected.signals.iter().filter(|s| s.source == "actions").collect()
+}
+
+#[test]
+fn one_test_in_the_jobs_of_a_matrix_is_one_cause() {
+    let list = runs(&[run_json(2, 1, 20, "completed", "failure", "push")]);
+    let server = forge(
+        list,
+        vec![("actions/runs/2/jobs", jobs(&["test (20)", "test (22)"]))],
+        "2026-11-29T02:10:00.0000000Z ##[group]Run npm test\n2026-11-29T02:10:00.0000000Z FAIL e2e/a.test.js\n\
+         2026-11-29T02:10:00.0000000Z   ● cart › looks right\n2026-11-29T02:10:00.0000000Z     Expected image to match or be a close match to snapshot but was 1.2% different\n\
+         2026-11-29T02:10:00.0000000Z       at Object.total (e2e/a.test.js:3:7)\n2026-11-29T02:10:00.0000000Z ##[error]Process completed with exit code 1.\n",
+        "[]",
+    );
+    let collected = testing::run(&config(&server));
+    let [signal] = ci_signals(&collected)[..] else {
+        panic!("{collected:?}")
+    };
+    assert_eq!(
+        signal.title,
+        "CI is red: CI 1 / test (2 jobs): e2e/a.test.js › cart › looks right"
+    );
+    assert_eq!(signal.evidence["jobs"], json!(["test (20)", "test (22)"]));
+    assert_eq!(signal.evidence["failure_type"], "visual");
+    assert_eq!(signal.culprit.as_ref().unwrap().file, "e2e/a.test.js");
+    assert_eq!(
+        crate::text::signature(signal.signed_text()).signature,
+        signal.signature,
+        "what is stored leads to the same signature"
+    );
+}
+
+#[test]
+fn more_causes_than_are_told_are_counted() {
+    let many: &'static str = (0..30)
+        .fold("##[group]Run npx tsc\n".to_owned(), |log, n| {
+            log + &format!(
+                "src/{}.ts(1,1): error TS2307: no\n",
+                char::from(b'a' + n % 26).to_string().repeat(usize::from(n) + 1)
+            )
+        })
+        .leak();
+    let list = runs(&[run_json(2, 1, 20, "completed", "failure", "push")]);
+    let server = forge(list, vec![("actions/runs/2/jobs", jobs(&["build"]))], many, "[]");
+    let collected = testing::run(&config(&server));
+    let signals = ci_signals(&collected);
+    assert_eq!(signals.len(), MOST_CAUSES);
+    assert!(signals.iter().all(|signal| signal.evidence["left_out"] == 10));
+}
+
+#[test]
+fn red_before_green_on_one_commit_is_a_flake_and_no_error() {
+    use crate::model::signal::Severity;
+    let again = |attempt: u64, conclusion: &str| {
+        run_json(2, 1, 20, "completed", conclusion, "push")
+            .replace("\"run_attempt\":1", &format!("\"run_attempt\":{attempt}"))
+    };
+    let seen = |list: &[String]| {
+        let failed = vec![
+            ("actions/runs/2/attempts/1/jobs", jobs(&["test"])),
+            ("actions/runs/1/jobs", jobs(&["test"])),
+            ("actions/runs/2/jobs", jobs(&["test"])),
+        ];
+        let server = forge(runs(list), failed, LOG, "[]");
+        let collected = testing::run(&config(&server));
+        let signals = ci_signals(&collected);
+        assert_eq!(signals.len(), 1, "{collected:?}");
+        (signals[0].clone(), signals[0].evidence["flake"].clone())
+    };
+    let (rerun, flake) = seen(&[again(2, "success")]);
+    assert_eq!(rerun.severity, Severity::Warning);
+    assert_eq!(rerun.title, "CI is flaky: CI 1 / test: tests.test_cart.Cart.test_total");
+    assert_eq!(
+        flake,
+        json!({"sha": SHA, "red_run": 2, "red_attempt": 1, "green_run": 2, "green_attempt": 2})
+    );
+    // Another run of the workflow on the same commit says as much.
+    let older = run_json(1, 1, 10, "completed", "failure", "push");
+    let (other, flake) = seen(&[again(1, "success"), older]);
+    assert_eq!((other.severity, &flake["red_run"]), (Severity::Warning, &json!(1)));
+    assert_eq!(other.signature, rerun.signature);
+    // Where the newest is red it is an error, of another name, and says that it was green.
+    let older = run_json(1, 1, 10, "completed", "success", "push");
+    let (red, flake) = seen(&[again(1, "failure"), older]);
+    assert_eq!((red.severity, &flake["green_run"]), (Severity::Error, &json!(1)));
+    assert!(red.title.starts_with(CI_IS_RED) && red.signature != rerun.signature);
+}
+
+#[test]
+fn what_landed_within_a_day_is_a_change() {
+    let commits = r#"[
+      {"sha":"3484a3fb816e0859fd6e1cea078d76385ff50625","html_url":"https://forge.example/c/3","parents":[{"sha":"1484a3fb816e0859fd6e1cea078d76385ff50625"},{"sha":"2484a3fb816e0859fd6e1cea078d76385ff50625"}],
+       "commit":{"message":"Show the average (fake-token-not-real)\n\nlong story","committer":{"date":"2026-11-29T02:00:00Z"}}},
+      {"sha":"2484a3fb816e0859fd6e1cea078d76385ff50625","parents":[{"sha":"1484a3fb816e0859fd6e1cea078d76385ff50625"}],
+       "commit":{"message":"part of it","committer":{"date":"2026-11-29T01:00:00Z"}}},
+      {"sha":"1484a3fb816e0859fd6e1cea078d76385ff50625","parents":[],
+       "commit":{"message":"two days ago","committer":{"date":"2026-11-27T01:00:00Z"}}}]"#;
+    let server = forge(runs(&[]), Vec::new(), "", commits);
+    let collected = testing::run(&config(&server));
+    let [change] = &collected.changes[..] else {
+        panic!("{collected:?}")
+    };
+    assert_eq!(change.kind, crate::model::signal::ChangeKind::Merge);
+    assert_eq!(change.key, SHA);
+    assert!(change.what.starts_with("Show the average (") && !change.what.contains("fake-token"));
+    assert_eq!(change.url.as_deref(), Some("https://forge.example/c/3"));
 }
