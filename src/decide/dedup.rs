@@ -21,7 +21,7 @@ pub struct Known {
     pub first_seen: DateTime<Utc>,
     pub last_seen: DateTime<Utc>,
     /// How much of the time in between nobody told of.
-    #[serde(with = "super::facts::seconds")]
+    #[serde(with = "super::facts::serial::seconds")]
     pub unwatched: TimeDelta,
     pub count: u64,
     /// Looks of its source in a row that saw it, this one included.

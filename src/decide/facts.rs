@@ -3,6 +3,7 @@
 
 mod cause;
 pub mod keys;
+pub(super) mod serial;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -428,46 +429,13 @@ pub struct Policy {
     pub retries_per_run: u32,
     pub open_pulls_per_repo: u32,
     pub rollback_own: bool,
-    #[serde(with = "seconds")]
+    #[serde(with = "serial::seconds")]
     pub observe_min: chrono::TimeDelta,
     pub may_skip: Vec<String>,
-    #[serde(serialize_with = "pattern", deserialize_with = "read_pattern")]
+    #[serde(with = "serial::pattern")]
     pub nonblocking: Option<regex::Regex>,
     /// The repo's release can be read (a probe tells its SHA).
     pub release_known: bool,
-}
-
-/// A span of time as whole seconds.
-pub(super) mod seconds {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(in crate::decide) fn serialize<S: Serializer>(
-        delta: &chrono::TimeDelta,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(delta.num_seconds())
-    }
-
-    pub(in crate::decide) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<chrono::TimeDelta, D::Error> {
-        let seconds = i64::deserialize(deserializer)?;
-        chrono::TimeDelta::try_seconds(seconds).ok_or_else(|| serde::de::Error::custom("too many seconds"))
-    }
-}
-
-#[expect(clippy::ref_option, reason = "serde's signature")]
-fn pattern<S: serde::Serializer>(regex: &Option<regex::Regex>, serializer: S) -> Result<S::Ok, S::Error> {
-    match regex {
-        Some(regex) => serializer.serialize_some(regex.as_str()),
-        None => serializer.serialize_none(),
-    }
-}
-
-fn read_pattern<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<regex::Regex>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    text.map(|text| regex::Regex::new(&text).map_err(serde::de::Error::custom))
-        .transpose()
 }
 
 impl Facts {

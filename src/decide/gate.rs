@@ -132,6 +132,7 @@ mod tests {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                told: std::collections::BTreeSet::new(),
                 variables: None,
                 blind_seconds: None,
             }],

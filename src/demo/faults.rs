@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Site {
     Forge,
     Tracker,
+    Railway,
     Vercel,
     App,
 }

@@ -135,6 +135,10 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
+pub(crate) mod graphql;
+#[cfg(test)]
+mod railway;
+#[cfg(test)]
 mod sentry;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -115,7 +115,7 @@ pub struct Bound {
 
 impl Bound {
     pub fn new() -> Result<Self> {
-        let listeners = [Site::Forge, Site::Tracker, Site::Vercel, Site::App]
+        let listeners = [Site::Forge, Site::Tracker, Site::Railway, Site::Vercel, Site::App]
             .into_iter()
             .map(|site| {
                 let listener = std::net::TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;

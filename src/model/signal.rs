@@ -100,6 +100,11 @@ impl Signal {
         u32::try_from(looks).ok()
     }
 
+    /// A probe found nobody served.
+    pub fn is_outage(&self) -> bool {
+        matches!(self.kind, SignalKind::Health | SignalKind::Probe) && self.severity == Severity::Critical
+    }
+
     /// The text whose signature this is.
     pub fn signed_text(&self) -> &str {
         let other = self.evidence.get(Self::SIGNED).and_then(serde_json::Value::as_str);
@@ -144,6 +149,9 @@ pub struct CollectorOutcome {
     /// A deployment of this target is under way since then, where the source tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploying_since: Option<DateTime<Utc>>,
+    /// Kinds of changes that this look read for the whole of the last day.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub told: BTreeSet<ChangeKind>,
     /// Names of the variables that are set on the platform now, where the source tells them; never values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeSet<String>>,

@@ -17,6 +17,7 @@ use crate::{
     model::{IncidentId, Sha, Signature, Slot, evidence::AuditVerdict},
     text::{
         Redactor, Untrusted, clean,
+        corpus_tests::repeated,
         corpus_tests::{own, published, shared},
         fence::Nonce,
         hex, inert, signature,
@@ -61,14 +62,7 @@ fn filled(text: &str, nonce: &Nonce) -> String {
     for (name, value) in encoded() {
         text = text.replace(name, &value);
     }
-    while let Some(start) = text.find("{{REPEAT:") {
-        let end = start + text[start..].find("}}").unwrap();
-        let (times, piece) = text[start + 9..end].split_once(':').unwrap();
-        let times = times.parse::<usize>().unwrap().min(20_000);
-        let repeated: Vec<String> = (0..times).map(|n| piece.replace("%d", &n.to_string())).collect();
-        text.replace_range(start..end + 2, &repeated.concat());
-    }
-    text
+    repeated(text)
 }
 
 /// What one text from outside becomes wherever it is written.

@@ -213,7 +213,7 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let ours = match row.source.as_str() {
         "health" | "jsonrpc" => row.kind.is_symptom(),
         "actions" => row.kind == SignalKind::Ci,
-        "vercel" => row.kind == SignalKind::Deploy,
+        "railway" | "vercel" => row.kind == SignalKind::Deploy,
         _ => false,
     };
     if ours {

@@ -40,10 +40,11 @@ pub async fn replay(ctx: &Ctx, named: &str) -> Result<Replay> {
     replay.signatures = signatures(&snapshot);
     replay.causes = judge_all(snapshot.stood.iter().map(again));
     let turns = ctx.store().decisions_of(&snapshot.tick)?;
-    replay.turns = judge_all(turns.iter().map(|(id, row)| {
-        let what = format!("incident {} turn {}", id, row.turn);
-        (what, turn(ctx, row))
-    }));
+    let mut judged = Vec::new();
+    for (id, row) in &turns {
+        judged.push((format!("incident {id} turn {}", row.turn), turn(ctx, row)?));
+    }
+    replay.turns = judge_all(judged.into_iter());
     Ok(replay)
 }
 
@@ -169,22 +170,26 @@ struct Recorded {
 }
 
 /// By today's code, with the policy of then and with the one that the configuration makes now.
-fn turn(ctx: &Ctx, row: &DecisionRow) -> Again {
-    let recorded: Recorded = read(&row.facts)?;
+fn turn(ctx: &Ctx, row: &DecisionRow) -> Result<Again> {
+    let Some(recorded) = read::<Recorded>(&row.facts) else {
+        return Ok(None);
+    };
     let decide = |policy: &Policy| {
         let next = next::next(&recorded.facts, &recorded.seen, policy, recorded.now);
         serde_json::to_value(next).unwrap_or_default()
     };
     let code = differs(&row.action, &decide(&recorded.policy));
     if code.is_some() {
-        return Some(code.map(|difference| difference.because("today's code")));
+        return Ok(Some(code.map(|difference| difference.because("today's code"))));
     }
-    let repo = ctx.config.repo(&recorded.facts.incident.repo);
-    let Some(policy) = repo.and_then(|repo| ctx.policy(repo).ok()) else {
-        return Some(None);
+    let now = match ctx.config.repo(&recorded.facts.incident.repo) {
+        Some(repo) => decide(&ctx.policy(repo)?),
+        None => Value::String("nothing: its repo is not in the configuration".to_owned()),
     };
-    let config = differs(&row.action, &decide(&policy));
-    Some(config.map(|difference| difference.because("today's configuration")))
+    let config = differs(&row.action, &now);
+    Ok(Some(
+        config.map(|difference| difference.because("today's configuration")),
+    ))
 }
 
 fn differs(then: &Value, now: &Value) -> Option<Difference> {

@@ -141,6 +141,7 @@ CREATE TABLE change (
 CREATE INDEX change_at ON change (repo, at);
 ALTER TABLE source ADD COLUMN variables TEXT;
 ALTER TABLE source ADD COLUMN deploying_since TEXT;
+ALTER TABLE source ADD COLUMN told TEXT NOT NULL DEFAULT '';
 ";
 
 /// Storms: what waits for its turn, how long a probe is given, deployments under way. Trends: numbers by the hour.

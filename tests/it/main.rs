@@ -42,6 +42,8 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod railway;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod retention;

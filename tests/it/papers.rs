@@ -165,6 +165,7 @@ fn the_form_of_snapshots_is_documented_in_full() {
             release_sha: sha.clone(),
             requests: Some(1),
             deploying_since: Some(at),
+            told: [ChangeKind::Merge].into(),
             variables: Some([String::from("A")].into()),
             blind_seconds: Some(1),
         }],

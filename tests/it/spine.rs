@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::Output, time::Duration};
 
-use tick::demo::{Setup, World, WorldOptions};
+use tick::demo::{Pace, Setup, World, WorldOptions};
 
 /// A world with a home of the product in it.
 pub(crate) struct Stage {
@@ -21,6 +21,33 @@ impl Stage {
         change(&mut setup);
         let home = world.tick_home(&setup).unwrap();
         Self { world, home }
+    }
+
+    /// A home that only looks, at the world's platforms; nothing of the shop runs. Five minutes in.
+    pub(crate) fn platform(secret: (&str, &str), config: impl FnOnce(&World) -> serde_json::Value) -> Self {
+        let options = WorldOptions {
+            pace: Pace::Assumed,
+            app: false,
+            ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+        };
+        let world = World::start(options).unwrap();
+        let setup = Setup {
+            mode: "observe",
+            config: config(&world),
+            env: vec![(secret.0.to_owned(), secret.1.to_owned())],
+            ..Setup::new(PathBuf::from(env!("CARGO_BIN_EXE_tick")))
+        };
+        let home = world.tick_home(&setup).unwrap();
+        let stage = Self { world, home };
+        stage.step(5);
+        stage
+    }
+
+    /// Exit code, the JSON on standard output where it is JSON, and everything that was printed.
+    pub(crate) fn json(&self, args: &[&str]) -> (Option<i32>, serde_json::Value, String) {
+        let output = self.tick(args);
+        let said = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code(), said, shown(&output))
     }
 
     /// Runs the product at the world's time.

@@ -1,44 +1,22 @@
 //! A project on Vercel through the built program: well, with a failed build, with an exception in its logs, unreadable.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
-use tick::demo::{Fault, Pace, Setup, Site, VERCEL_TOKEN, Which, World, WorldOptions, client, vercel::Build};
+use tick::demo::{Fault, Site, VERCEL_TOKEN, Which, client, vercel::Build};
 
-use crate::spine::{Stage, at, shown};
+use crate::spine::Stage;
 
 const TYPES: &str = "src/app.ts(3,7): error TS2322: Type 'string' is not assignable to type 'number'.";
 const STACK: &str = "Traceback (most recent call last):\n  File \"app/cart.py\", line 12, in total\n    return cart[\"total\"]\nKeyError: 'total'\n";
 
 fn stage() -> Stage {
-    let world = World::start(WorldOptions {
-        pace: Pace::Assumed,
-        app: false,
-        ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+    Stage::platform(("VERCEL_TOKEN", VERCEL_TOKEN), |world| {
+        json!({
+            "vercel": { "api": world.vercel_url(), "web": world.vercel_url() },
+            "repos": { "shop": { "vercel": { "project": "shop", "team": "team_acme" } } },
+            "retry": { "attempts": 1, "seconds": 0 },
+            "limits": { "collect_seconds": 5 },
+        })
     })
-    .unwrap();
-    let config = json!({
-        "vercel": { "api": world.vercel_url(), "web": world.vercel_url() },
-        "repos": { "shop": { "vercel": { "project": "shop", "team": "team_acme" } } },
-        "retry": { "attempts": 1, "seconds": 0 },
-        "limits": { "collect_seconds": 5 },
-    });
-    let setup = Setup {
-        mode: "observe",
-        config,
-        env: vec![("VERCEL_TOKEN".to_owned(), VERCEL_TOKEN.to_owned())],
-        ..Setup::new(PathBuf::from(env!("CARGO_BIN_EXE_tick")))
-    };
-    let home = world.tick_home(&setup).unwrap();
-    let stage = Stage { world, home };
-    stage.step(5);
-    stage
-}
-
-fn run(stage: &Stage, args: &[&str]) -> (Option<i32>, Value, String) {
-    let output = stage.tick(args);
-    let said = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    (output.status.code(), said, shown(&output))
 }
 
 fn build(stage: &Stage, state: &'static str, production: bool) {
@@ -61,7 +39,7 @@ fn a_look_tells_the_release_what_changed_and_what_is_under_way() {
     let stage = stage();
     stage.world.town().vercel.variable("STRIPE_KEY", stage.world.now());
     build(&stage, "BUILDING", true);
-    let (code, snapshot, text) = run(&stage, &["collect", "--only", "vercel"]);
+    let (code, snapshot, text) = stage.json(&["collect", "--only", "vercel"]);
     assert_eq!(code, Some(0), "{text}");
     let seen = &snapshot["collectors"][0];
     let head = json!(stage.world.main_head().unwrap());
@@ -88,14 +66,14 @@ fn a_failed_production_build_is_one_incident_and_a_previews_none() {
     let stage = stage();
     build(&stage, "ERROR", false);
     for _ in 0..2 {
-        let (code, report, text) = run(&stage, &["--json"]);
+        let (code, report, text) = stage.json(&["--json"]);
         assert_eq!((code, opened(&report)), (Some(0), 0), "{text}");
         stage.step(15);
     }
     build(&stage, "ERROR", true);
     let mut all = 0;
     for _ in 0..3 {
-        let (_, report, text) = run(&stage, &["--json"]);
+        let (_, report, text) = stage.json(&["--json"]);
         assert!(report["blind"].as_array().is_none_or(Vec::is_empty), "{text}");
         all += opened(&report);
         stage.step(15);
@@ -108,13 +86,13 @@ fn a_failed_production_build_is_one_incident_and_a_previews_none() {
 #[test]
 fn a_line_of_the_log_and_the_trackers_event_are_one_cause() {
     let stage = stage();
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     stage.step(15);
     let event = json!({ "type": "KeyError", "message": "'total'", "stack": STACK, "route": "/cart" });
     let tracker = stage.world.tracker_url();
     client::request(tracker, "POST", "/api/events", &[], event.to_string().as_bytes()).unwrap();
     stage.step(1);
-    let (code, snapshot, text) = run(&stage, &["collect"]);
+    let (code, snapshot, text) = stage.json(&["collect"]);
     assert_eq!(code, Some(0), "{text}");
     let signals = snapshot["signals"].as_array().unwrap();
     let of = |source: &str| signals.iter().find(|signal| signal["source"] == source).unwrap();
@@ -126,11 +104,11 @@ fn a_line_of_the_log_and_the_trackers_event_are_one_cause() {
         "{text}"
     );
     assert_eq!(log["release_sha"], json!(stage.world.main_head().unwrap()), "{text}");
-    let (_, report, text) = run(&stage, &["--json"]);
+    let (_, report, text) = stage.json(&["--json"]);
     assert_eq!(opened(&report), 1, "{text}");
     stage.step(15);
     // What the overlap of two looks shows again is told once.
-    let (_, _, text) = run(&stage, &["--json"]);
+    let (_, _, text) = stage.json(&["--json"]);
     let latest = std::fs::read(stage.home.join("signals/latest.json")).unwrap();
     let snapshot: Value = serde_json::from_slice(&latest).unwrap();
     assert_eq!(snapshot["signals"], json!([]), "{text}");
@@ -141,7 +119,7 @@ fn a_line_of_the_log_and_the_trackers_event_are_one_cause() {
 #[test]
 fn what_cannot_be_read_is_blindness_and_never_calm() {
     let stage = stage();
-    assert_eq!(run(&stage, &["--json"]).0, Some(0));
+    assert_eq!(stage.json(&["--json"]).0, Some(0));
     stage.step(15);
     let status = |code| Fault::Status { code, performed: false };
     let all = "*";
@@ -159,7 +137,7 @@ fn what_cannot_be_read_is_blindness_and_never_calm() {
     ] {
         let which = Which::first("GET", path).on(Site::Vercel).always();
         stage.world.fault(which, fault.clone());
-        let (code, report, text) = run(&stage, &["--json"]);
+        let (code, report, text) = stage.json(&["--json"]);
         assert_eq!(code, Some(3), "{path} {fault:?}\n{text}");
         let blind = report["blind"].as_array().unwrap();
         assert!(
@@ -169,7 +147,7 @@ fn what_cannot_be_read_is_blindness_and_never_calm() {
         assert!(!text.to_lowercase().contains("healthy"), "{text}");
         stage.world.town().calm();
         stage.step(15);
-        let (code, _, text) = run(&stage, &["--json"]);
+        let (code, _, text) = stage.json(&["--json"]);
         assert_eq!(code, Some(0), "{path} {fault:?}\n{text}");
         stage.step(15);
     }
@@ -202,7 +180,7 @@ fn vercels_own_program_helps_out_where_the_history_has_changed() {
             performed: false,
         },
     );
-    let (code, snapshot, text) = run(&stage, &["collect", "--only", "vercel"]);
+    let (code, snapshot, text) = stage.json(&["collect", "--only", "vercel"]);
     assert_eq!(code, Some(0), "{text}");
     assert!(
         snapshot["collectors"][0]["detail"]
