@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
-use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report};
+use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report, vercel};
 use crate::{
     config::{JsonRpcProbe, Patience},
     text::{jq::Program, json},
@@ -56,6 +56,10 @@ pub fn declared(name: &'static str, bytes: &[u8]) {
     for result in results.into_iter().flatten() {
         drop(Report::read(result));
     }
+}
+
+pub fn vercel(bytes: &[u8]) {
+    vercel::fuzz(bytes);
 }
 
 pub fn request_file(bytes: &[u8]) {
