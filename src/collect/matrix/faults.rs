@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 
 use flate2::Compression;
 
-use super::server::{Act, Front};
+use super::{
+    railway,
+    server::{Act, Front},
+};
 
 const GOOD: &[u8] = include_bytes!("../../../tests/fixtures/tls/good.der");
 const EXPIRED: &[u8] = include_bytes!("../../../tests/fixtures/tls/expired.der");
@@ -76,7 +79,20 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
     {
         return (asked.before < times).then(|| refused(name, true));
     }
+    if let Some(spoiled) = railway::spoil(fault, good, asked.before) {
+        return Some(Act::Send(spoiled.whole()));
+    }
     Some(match fault {
+        // The answer is good, and the last one of this hour.
+        "hour-spent" => Act::Send(answer(
+            200,
+            &[
+                ("content-type", good.kind),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "600"),
+            ],
+            good.body.as_bytes(),
+        )),
         "lost-answer" => Act::Send(Vec::new()),
         "reset-after-send" => Act::Reset(Vec::new()),
         "reset-in-head" => Act::Reset(b"HTTP/1.1 200 OK\r\ncontent-le".to_vec()),

@@ -96,17 +96,20 @@ async fn all<T, A: serde::de::DeserializeOwned>(
     mut asked: Value,
     list: impl Fn(A) -> Connection<T>,
 ) -> Result<Vec<T>, Blind> {
+    let wrong = |what: &str| Err(Blind::new("pages", format!("{}: the list {what}", query.name)));
     asked["first"] = FIRST.into();
     let mut found = Vec::new();
     for _ in 0..PAGES {
         let page = list(api.ask(query, asked.clone()).await?);
         let next = page.next();
         found.extend(page.into_nodes());
+        // A list that was not read to its end says nothing of what is missing in it.
         match next {
-            Some(next) if asked["after"] != next => asked["after"] = next.into(),
-            Some(_) | None => return Ok(found),
+            None => return Ok(found),
+            Some(Some(next)) if asked["after"] != next => asked["after"] = next.into(),
+            Some(Some(_)) => return wrong("leads back to the same page"),
+            Some(None) => return wrong("goes on, and does not say where"),
         }
     }
-    let what = format!("{}: the list has more than {PAGES} pages", query.name);
-    Err(Blind::new("pages", what))
+    wrong(&format!("has more than {PAGES} pages"))
 }

@@ -34,12 +34,10 @@ struct PageInfo {
 }
 
 impl<T> Connection<T> {
-    /// Where the next page begins, if there is one.
-    pub(super) fn next(&self) -> Option<String> {
-        self.page
-            .as_ref()
-            .filter(|page| page.more)
-            .and_then(|page| page.end.clone())
+    /// Where the next page begins, if there is one; `Some(None)`: there is one, and nothing says where.
+    pub(super) fn next(&self) -> Option<Option<String>> {
+        let page = self.page.as_ref().filter(|page| page.more)?;
+        Some(page.end.clone())
     }
 
     pub(super) fn into_nodes(self) -> impl Iterator<Item = T> {
