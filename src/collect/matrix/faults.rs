@@ -82,6 +82,9 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
     if let Some(spoiled) = railway::spoil(fault, good, asked.before) {
         return Some(Act::Send(spoiled.whole()));
     }
+    if let Some(act) = led(fault, asked) {
+        return Some(act);
+    }
     Some(match fault {
         // The answer is good, and the last one of this hour.
         "hour-spent" => Act::Send(answer(
@@ -164,6 +167,18 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
             )
         }
         "silence" => Act::Silence,
+        "tls-good" | "tls-expired" | "tls-wrong-host" | "tls-unknown-issuer" | "tls-stall" | "tls-plain" => {
+            return None;
+        }
+        "reset-before-send" | "refused" => return None,
+        other => refused(other, false),
+    })
+}
+
+/// Answers that lead to another place. `None`: no fault of this kind.
+fn led(fault: &str, asked: &Asked<'_>) -> Option<Act> {
+    let good = asked.good;
+    Some(match fault {
         "redirect-loop" => redirect(asked.path),
         "redirect-loopback" => redirect(&format!("http://localhost:{}/latest", asked.elsewhere)),
         "redirect-scheme" => redirect("file:///etc/hostname"),
@@ -178,11 +193,7 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
         "page-missing" if asked.before == 0 => linked(good, &format!("{}{}?n=2", asked.here, bare(asked.path))),
         "page-missing" => page(404, "application/json", "{}"),
         "page-elsewhere" => linked(good, &format!("http://localhost:{}/more", asked.elsewhere)),
-        "tls-good" | "tls-expired" | "tls-wrong-host" | "tls-unknown-issuer" | "tls-stall" | "tls-plain" => {
-            return None;
-        }
-        "reset-before-send" | "refused" => return None,
-        other => refused(other, false),
+        _ => return None,
     })
 }
 

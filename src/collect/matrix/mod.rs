@@ -49,33 +49,8 @@ struct Met {
 
 fn meet(api: &Api, fault: &'static str) -> Met {
     let elsewhere = Server::start(server::Front::Plain, |_| server::Act::Send(Vec::new()));
-    let (port, spoiled, good) = (elsewhere.port, api.spoiled, api.good);
     let times = Arc::new(AtomicUsize::new(0));
-    let counted = times.clone();
-    let server = Server::start(faults::front(fault), move |request| {
-        let path = request.split(' ').nth(1).unwrap_or("").to_owned();
-        // Where every query goes to one address, its name tells what is asked.
-        let place = match railway::operation(request) {
-            Some(name) => format!("{path} {name} "),
-            None => path.clone(),
-        };
-        let good = good(&place);
-        let host = request
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("host: ").map(str::to_owned));
-        let whole = good.whole();
-        if !place.contains(spoiled) {
-            return server::Act::Send(whole);
-        }
-        let asked = Asked {
-            good: &good,
-            before: counted.fetch_add(1, Ordering::SeqCst),
-            path: &path,
-            here: &format!("http://{}", host.unwrap_or_default()),
-            elsewhere: port,
-        };
-        faults::act(fault, &asked).unwrap_or(server::Act::Send(whole))
-    });
+    let server = serve(api, fault, elsewhere.port, times.clone());
     let port = if fault == "refused" { closed_port() } else { server.port };
     let scheme = if faults::tls(fault).is_some() { "https" } else { "http" };
     let base = Url::parse(&format!("{scheme}://127.0.0.1:{port}/")).unwrap();
@@ -123,6 +98,35 @@ fn meet(api: &Api, fault: &'static str) -> Met {
         format!("it asked {asked} times"),
     );
     Met { word, wrong }
+}
+
+/// The server of the API, which spoils one of its answers. `times` counts how often that one is asked for.
+fn serve(api: &Api, fault: &'static str, elsewhere: u16, times: Arc<AtomicUsize>) -> Server {
+    let (spoiled, good) = (api.spoiled, api.good);
+    Server::start(faults::front(fault), move |request| {
+        let path = request.split(' ').nth(1).unwrap_or("").to_owned();
+        // Where every query goes to one address, its name tells what is asked.
+        let place = match railway::operation(request) {
+            Some(name) => format!("{path} {name} "),
+            None => path.clone(),
+        };
+        let good = good(&place);
+        let host = request
+            .lines()
+            .find_map(|line| line.to_ascii_lowercase().strip_prefix("host: ").map(str::to_owned));
+        let whole = good.whole();
+        if !place.contains(spoiled) {
+            return server::Act::Send(whole);
+        }
+        let asked = Asked {
+            good: &good,
+            before: times.fetch_add(1, Ordering::SeqCst),
+            path: &path,
+            here: &format!("http://{}", host.unwrap_or_default()),
+            elsewhere,
+        };
+        faults::act(fault, &asked).unwrap_or(server::Act::Send(whole))
+    })
 }
 
 /// Faults that another try may not meet.

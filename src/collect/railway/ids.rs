@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     api::{self, Api},
     memory::Ids,
-    shapes::{Connection, Environments, Named, Opened, Services, Variable, Variables},
+    shapes::{Connection, Environments, Follows, Named, Opened, Services, Variable, Variables},
 };
 use crate::{collect::context::Blind, config::RailwayUse};
 
@@ -105,10 +105,10 @@ async fn all<T, A: serde::de::DeserializeOwned>(
         found.extend(page.into_nodes());
         // A list that was not read to its end says nothing of what is missing in it.
         match next {
-            None => return Ok(found),
-            Some(Some(next)) if asked["after"] != next => asked["after"] = next.into(),
-            Some(Some(_)) => return wrong("leads back to the same page"),
-            Some(None) => return wrong("goes on, and does not say where"),
+            Follows::Nothing => return Ok(found),
+            Follows::After(next) if asked["after"] != next => asked["after"] = next.into(),
+            Follows::After(_) => return wrong("leads back to the same page"),
+            Follows::Lost => return wrong("goes on, and does not say where"),
         }
     }
     wrong(&format!("has more than {PAGES} pages"))
