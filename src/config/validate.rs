@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod environment;
 mod exec;
 mod patterns;
 mod probes;
@@ -116,6 +117,8 @@ fn limits(raw: &raw::Limits) -> Limits {
         usd_per_day: raw.usd_per_day,
         usd_per_month: raw.usd_per_month,
         agent_runs_per_day: raw.agent_runs_per_day,
+        new_incidents_per_hour: raw.new_incidents_per_hour,
+        new_incidents_per_day: raw.new_incidents_per_day,
         diff_lines: raw.diff_lines,
         diff_lines_merge: raw.diff_lines_merge,
         open_pulls_per_repo: raw.open_pulls_per_repo,
@@ -251,6 +254,8 @@ impl Checks<'_> {
             branch: raw.branch.clone(),
             setup,
             test,
+            services: self.services(&raw.services, &at.key("services")),
+            test_env: self.test_env(&raw.env, &at.key("env")),
             may_skip: raw.ci.may_skip.clone(),
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,

@@ -48,6 +48,8 @@ mod replay;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod services;
+#[cfg(test)]
 mod silence;
 #[cfg(test)]
 mod spies;
@@ -55,6 +57,8 @@ mod spies;
 mod spine;
 #[cfg(test)]
 mod state;
+#[cfg(test)]
+mod storms;
 #[cfg(test)]
 mod street;
 #[cfg(test)]
