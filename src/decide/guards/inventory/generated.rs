@@ -1,6 +1,8 @@
 //! Tests that a macro of Rust makes: functions within `proptest! { … }` and its like, and rows of a macro of the
 //! file's own. Their text is read as functions that draw their inputs first.
 
+use std::fmt::Write as _;
+
 use super::{
     Case, Inventory, Role,
     bag::{Bag, Scope},
@@ -115,7 +117,7 @@ fn as_functions(body: &str) -> String {
             out.push_str("() {");
             for drawn in parameters(inside) {
                 if let Some((name, strategy)) = drawn.split_once(" in ") {
-                    out.push_str(&format!(" let {} = {};", name.trim(), strategy.trim()));
+                    let _ = write!(out, " let {} = {};", name.trim(), strategy.trim());
                 }
             }
         } else {
@@ -127,7 +129,7 @@ fn as_functions(body: &str) -> String {
     // How many inputs are tried is looked at elsewhere.
     let config = out
         .find("#![proptest_config")
-        .and_then(|at| out[at..].find("]").map(|end| (at, at + end + 1)));
+        .and_then(|at| out[at..].find(']').map(|end| (at, at + end + 1)));
     if let Some((from, to)) = config {
         out.replace_range(from..to, "");
     }

@@ -41,6 +41,10 @@ use switch::Switch;
 use words::Strength;
 
 /// One check of a test: it makes the test fail when something is not as it wants.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the check, and all of them go together"
+)]
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     pub(super) line: u32,

@@ -396,7 +396,8 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         let root = ast.chain(*o).first().map(|l| plain(l.name)).unwrap_or_default();
         // `self.assertEqual` is the suite's, `self.mail.assert_called` the record's.
         let own = ast.kind(*o) != Kind::Member;
-        !(matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite") && own)
+        let suite = matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite") && own;
+        !suite
             && !words::is_assertion_library(&root)
             && !root.ends_with("assert")
             && !root.ends_with("assertions")

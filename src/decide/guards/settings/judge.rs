@@ -229,7 +229,7 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
         Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => {
-            weaker(format!("{name} is switched on"))
+            weaker(format!("{name} is switched on"));
         }
         Trend::On if !on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched off")),
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),

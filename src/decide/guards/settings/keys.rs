@@ -161,7 +161,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if rules && severity(value).is_some() {
         return Trend::Severity;
     }
-    if within(&["allowfailure"]) {
+    // What stands below an exception belongs to it.
+    if within(&["allowfailure", "excluderules", "exclusions", "suppressions"]) {
         return Trend::LeftOut;
     }
     if is(OPTIONS) && element {
@@ -184,10 +185,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
             return Trend::Bar;
         }
-        let clippy =
-            last.ends_with("threshold") && ["too", "complexity", "size", "bools"].iter().any(|w| last.contains(w));
         if is(LIMITS)
-            || clippy
+            || is_lint_limit(last)
             || last.ends_with("timeout")
             || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel")
         {
@@ -203,10 +202,6 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if within(&["matrix"]) && element {
         let excluded = keys.iter().any(|k| k == "exclude");
         return if excluded { Trend::LeftOut } else { Trend::TakenIn };
-    }
-    // What stands below an exception belongs to it.
-    if within(&["excluderules", "exclusions", "suppressions"]) {
-        return Trend::LeftOut;
     }
     let leaves = element && begins("exclude ignore omit skip disable suppress norecurse blacklist", last);
     if (is(LEFT_OUT) || leaves) && !flag || within(&["perfileignores", "pathsignore"]) {
@@ -228,6 +223,11 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::TakenIn;
     }
     Trend::Unknown
+}
+
+/// `too-many-lines-threshold`
+fn is_lint_limit(key: &str) -> bool {
+    key.ends_with("threshold") && ["too", "complexity", "size", "bools"].iter().any(|w| key.contains(w))
 }
 
 /// error 3, warn 2, info 1, off 0.

@@ -318,14 +318,12 @@ impl Out {
                 Event::Empty(tag) => {
                     named.push(element_name(&tag));
                     self.path.clone_from(&named);
-                    match attribute(&tag, "value").filter(|_| attribute(&tag, "name").is_some()) {
-                        // `<property name="…" value="…"/>` is one setting.
-                        Some(value) => self.put(value, line),
-                        None => {
-                            self.attributes(&tag, line);
-                            self.put("", line);
-                        }
+                    // `<property name="…" value="…"/>` is one setting.
+                    let value = attribute(&tag, "value").filter(|_| attribute(&tag, "name").is_some());
+                    if value.is_none() {
+                        self.attributes(&tag, line);
                     }
+                    self.put(value.unwrap_or_default(), line);
                     named.pop();
                 }
                 Event::Text(value) => {
@@ -358,7 +356,7 @@ impl Out {
 
 fn attribute(tag: &quick_xml::events::BytesStart<'_>, key: &str) -> Option<String> {
     let found = tag.attributes().flatten().find(|a| a.key.as_ref() == key)?;
-    Some(found.value.into_owned().to_string())
+    Some(found.value.into_owned())
 }
 
 /// The checks and properties of checkers are known by the names in their attributes.

@@ -75,7 +75,7 @@ fn number_of(target: &str, before: &Target, after: &Target, line: u32, out: &mut
     } else if any(&["min", "cov", "bar", "threshold", "score"]) {
         is < was
     } else {
-        return was == is;
+        return (was - is).abs() < f64::EPSILON;
     };
     if weaker {
         out.weaker(
