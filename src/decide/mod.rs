@@ -4,6 +4,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod before;
+pub mod blindness;
 pub mod budget;
 pub mod caps;
 pub mod checks;

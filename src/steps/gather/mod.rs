@@ -270,11 +270,16 @@ fn newest_release(sources: &[SourceRow], repo: &Slot) -> Option<(DateTime<Utc>, 
         .max()
 }
 
+/// When what reports it was last read in full: the source, or of one that is blind in parts the part.
 fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
+    let part_is_read = |source: &SourceRow| {
+        let part = row.part.as_ref().filter(|_| !source.blind.is_empty());
+        part.is_some_and(|part| !source.blind.contains_key(part))
+    };
     sources
         .iter()
         .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
-        .filter_map(|s| s.last_ok_at)
+        .filter_map(|s| if part_is_read(s) { s.last_look_at } else { s.last_ok_at })
         .min()
 }
 
