@@ -23,6 +23,7 @@ pub mod parents;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
+pub mod security;
 mod settle;
 #[cfg(test)]
 mod testing;

@@ -207,8 +207,9 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
 
 /// What joined an incident and was seen while it was open.
 fn came_with(ctx: &Ctx, incident: &Incident) -> Result<Vec<SignatureRow>> {
+    let joined = ctx.store().symptoms(&incident.id)?;
     let mut rows = Vec::new();
-    for sig in ctx.store().symptoms(&incident.id)? {
+    for sig in joined {
         let row = ctx.store().signature(&sig)?;
         rows.extend(row.filter(|row| row.last_seen >= incident.opened_at));
     }

@@ -83,8 +83,8 @@ fn each_probe_that_goes_blind_is_told_and_so_is_its_end_and_that_it_lasts() {
     looks(&mut street, 3, [429, 429]);
     assert_eq!(told(&street, &["] blind:", "front of health/shop cannot be read"]), 1);
     looks(&mut street, 2, [429, 200]);
-    assert_eq!(told(&street, &["seen again", "back of health/shop is read again"]), 1);
-    assert_eq!(told(&street, &["seen again"]), 1);
+    assert_eq!(told(&street, &["] seen again", "back of health/shop is read again"]), 1);
+    assert_eq!(told(&street, &["] seen again"]), 1);
     street.step(24 * 60);
     looks(&mut street, 3, [429, 200]);
     assert_eq!(
@@ -94,7 +94,10 @@ fn each_probe_that_goes_blind_is_told_and_so_is_its_end_and_that_it_lasts() {
         street.mails()
     );
     looks(&mut street, 1, [200, 200]);
-    assert_eq!(told(&street, &["seen again", "front of health/shop is read again"]), 1);
+    assert_eq!(
+        told(&street, &["] seen again", "front of health/shop is read again"]),
+        1
+    );
     assert_eq!(street.mails().len(), 5, "{:?}", street.mails());
 }
 

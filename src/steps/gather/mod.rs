@@ -18,6 +18,7 @@ use crate::{
     decide::{
         dedup::BAD_LOOKS,
         facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+        security,
     },
     model::{
         IncidentId, Sha, Slot,
@@ -168,7 +169,16 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         clear_after: row.clear_after.unwrap_or(CLEAR_LOOKS),
         lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),
+        security: security(row).map(str::to_owned),
     }
+}
+
+fn security(row: &SignatureRow) -> Option<&'static str> {
+    let texts = [&row.title, &row.template]
+        .into_iter()
+        .chain(&row.signed_text)
+        .chain(&row.samples);
+    security::smell(texts.map(String::as_str))
 }
 
 fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<AttemptFacts>> {
