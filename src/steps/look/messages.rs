@@ -273,11 +273,11 @@ fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
             ..Owed::new(Status::Blind, about, &what, title)
         };
         let about = about_blindness(source, spell.since);
-        let title = format!("{what} cannot be read ({})", spell.cause);
+        let title = |still: &str| format!("it {still}cannot be read ({})", spell.cause);
         // Of messages that are due at once the newest says all.
         due.push(match reminders(spell.since, ctx.now()) {
-            0 => owed(about, title),
-            n => owed(format!("{about} reminder {n}"), format!("{title}, still")),
+            0 => owed(about, title("")),
+            n => owed(format!("{about} reminder {n}"), title("still ")),
         });
     }
     due
@@ -320,7 +320,7 @@ fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Vec<Owed> {
     let Some(old) = old else { return Vec::new() };
     let again = |spell: Spell| {
         let what = which(source, &spell);
-        let title = format!("{what} is read again");
+        let title = "it is read again".to_owned();
         Owed {
             since: Some(spell.since),
             ..Owed::new(Status::SeeingAgain, about_blindness(source, spell.since), &what, title)
