@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AgentKind, Billing, ExecOutput, Mode};
+use super::{Billing, ExecOutput, Mode};
 
 mod environment;
 mod exec;
