@@ -131,10 +131,10 @@ const SMELLS: [(&str, &[&str]); 9] = [
 pub fn smell<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
     texts.into_iter().find_map(|text| {
         let words = words(text);
-        let says = |phrase: &&str| words.contains(&format!(" {phrase} "));
+        let says = |phrase: &str| words.contains(&format!(" {phrase} "));
         SMELLS
             .iter()
-            .find(|(_, phrases)| phrases.iter().any(|phrase| says(&phrase)))
+            .find(|(_, phrases)| phrases.iter().any(|phrase| says(phrase)))
             .map(|(what, _)| *what)
     })
 }
