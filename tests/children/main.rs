@@ -6,4 +6,6 @@ mod agents;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
+mod injection;
+#[cfg(test)]
 mod process;
