@@ -9,3 +9,5 @@ mod confined;
 mod injection;
 #[cfg(test)]
 mod process;
+#[cfg(test)]
+mod services;
