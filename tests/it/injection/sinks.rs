@@ -10,7 +10,7 @@ use std::{
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{CANARY, below};
+use super::{CANARY, below, hex};
 
 /// Characters that show nothing or change what is shown.
 const HIDDEN: [std::ops::RangeInclusive<char>; 8] = [
@@ -121,7 +121,8 @@ impl Sinks {
 
     /// One record a line: each is read back as it was written.
     fn records(&mut self, name: &str, text: &str) {
-        if name.ends_with(".jsonl") || name.ends_with(".log") {
+        let kind = Path::new(name).extension();
+        if kind.is_some_and(|kind| kind == "jsonl" || kind == "log") {
             assert!(text.ends_with('\n') || text.is_empty(), "{name}");
             for line in text.split_terminator('\n') {
                 let record: Result<Value, _> = serde_json::from_str(line);
@@ -189,7 +190,7 @@ impl Sinks {
             CANARY.chars().rev().collect(),
             CANARY[7..].to_owned(),
         ];
-        canaries.push(CANARY.bytes().map(|byte| format!("{byte:02x}")).collect());
+        canaries.push(hex(CANARY));
         canaries.extend((0..3).map(|n| {
             let all = shifted(n);
             all[..all.len() - 4].to_owned()
