@@ -3,7 +3,7 @@
 use super::{MARK, names::Name};
 
 pub(super) fn is_scheme(word: &str) -> bool {
-    const SCHEMES: [&str; 9] = [
+    const SCHEMES: [&str; 11] = [
         "bearer",
         "basic",
         "token",
@@ -12,6 +12,8 @@ pub(super) fn is_scheme(word: &str) -> bool {
         "negotiate",
         "bot",
         "dpop",
+        "ssws",
+        "oauth",
         "key",
     ];
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
@@ -77,18 +79,54 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.contains(MARK)
         || lower.starts_with("[redacted")
         || lower.starts_with("your")
+        || lower.ends_with("xxx")
         || ["${", "$(", "{{", "<", "%(", "%s", "***", "...", "xxxx", "-----BEGIN"]
             .iter()
             .any(|p| value.starts_with(p))
         || (value.starts_with('$') && value[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
 }
 
+/// Characters as chance mixes them: capitals, small letters and digits change so often that no name is like it.
+pub(super) fn is_random(value: &str, least: usize) -> bool {
+    let kind = |b: u8| match b {
+        b'A'..=b'Z' => 0,
+        b'a'..=b'z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let some = |wanted| value.bytes().filter(|b| kind(*b) == wanted).count() >= 3;
+    let changes = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| kind(pair[0]) != kind(pair[1]));
+    value.len() >= least && some(0) && some(1) && some(2) && changes.count() * 5 >= value.len() * 2
+}
+
+/// As people choose a password where they must: capitals, small letters and two digits.
+pub(super) fn is_chosen(value: &str) -> bool {
+    let some = |kind: fn(&u8) -> bool, least| value.bytes().filter(kind).count() >= least;
+    value.len() >= 8
+        && some(u8::is_ascii_uppercase, 1)
+        && some(u8::is_ascii_lowercase, 2)
+        && some(u8::is_ascii_digit, 2)
+        && value.is_ascii()
+        && !value.contains(['/', ':', '('])
+}
+
 pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> bool {
-    let least = if *name == Name::Password { 3 } else { 6 };
+    let least = match name {
+        Name::Password => 3,
+        Name::Pass => 8,
+        _ => 6,
+    };
     if value.len() < least || is_placeholder(value) {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if *name == Name::Pass {
+        let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+        return (quoted || tight) && digits > 0 && letters > 2 && !is_sentence(value) && !looks_like_code(value);
+    }
     if digits == value.len() && digits < 10 && *name != Name::Password {
         return false;
     }
