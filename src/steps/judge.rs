@@ -11,13 +11,14 @@ use super::{
     attempt::signature_row,
     diff::{file_changes, with_surroundings},
     evidence::kind,
-    prove::{ProofTrees, ProveRequest, prove as run_proof},
+    ground::Ground,
+    prove::{ProofTrees, ProveRequest, prove as run_proof, with_tree_at},
 };
 use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
         git::{self, FileEdit},
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
@@ -133,6 +134,12 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         mirror.checkout(&without_fix, &trees.red).await?;
     }
     mirror.checkout(&without_fix, &trees.red_fresh).await?;
+    let ground = Ground::lay(ctx, claim, repo, &mirror, base).await?;
+    if let Some(ground) = &ground {
+        for tree in trees.all().into_iter().filter(|tree| tree.exists()) {
+            ground.fill(tree)?;
+        }
+    }
     let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
@@ -153,12 +160,17 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         },
         commands: repo.test.clone(),
         test_files,
-        options: suite_options(ctx, repo, &dir, &run_id),
-        work: Some(dir.join("work")),
+        options: SuiteOptions {
+            home: ground.as_ref().map(Ground::home),
+            ..suite_options(ctx, repo, &dir, &run_id)
+        },
+        work: Some(ground.as_ref().map_or_else(|| dir.join("work"), Ground::work)),
+        moves: ground.as_ref().is_none_or(|ground| ground.portable),
         base: cached_base(ctx, facts, base)?,
     };
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
-    let proven = run_proof(&runner, &trees, request).await;
+    let fresh = || ground.as_ref().map_or(Ok(()), Ground::renew_home);
+    let proven = run_proof(&runner, &fresh, &trees, request).await;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
     let proven = proven?;
@@ -208,7 +220,7 @@ fn run_id(what: &str, name: &str) -> Result<RunId> {
     RunId::parse(&format!("{what}.{name}.{}", fresh.as_str())).context("name a run")
 }
 
-fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOptions {
+pub(super) fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOptions {
     SuiteOptions {
         timeout: repo.test_timeout,
         run_id: run_id.clone(),
@@ -219,6 +231,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         toolchain_env: ctx.config.toolchain_env.clone(),
         services: repo.services.clone(),
         env: repo.test_env.clone(),
+        home: None,
         scratch: dir.join("scratch"),
         junit: repo.junit.clone(),
         redactor: ctx.redactor.clone(),
@@ -226,7 +239,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
 }
 
 /// Starts one test command through the process runner.
-async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
+pub(super) async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     let done = process::run(ChildSpec {
         program: child.program,
         args: child.args.into_iter().map(Into::into).collect(),
@@ -236,14 +249,10 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             .map(|(name, value)| (name, value.into()))
             .collect(),
         sandbox: Sandbox {
-            write: vec![child.cwd.clone(), child.writable],
+            write: child.writable.into_iter().chain([child.cwd.clone()]).collect(),
             read: ctx.tools(),
             hide: ctx.own_places(),
-            network: if child.services.is_empty() {
-                Network::Own
-            } else {
-                Network::With(child.services)
-            },
+            network: child.network,
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -290,15 +299,25 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     let reference = dir.join("parent");
     let parent = mirror.parents(commit).await?.into_iter().next();
     mirror.checkout(parent.as_ref().unwrap_or(commit), &reference).await?;
+    let ground = Ground::lay(ctx, claim, repo, &mirror, parent.as_ref().unwrap_or(commit)).await?;
+    if let Some(ground) = &ground {
+        for tree in [&tree, &reference] {
+            ground.fill(tree)?;
+        }
+        ground.renew_home()?;
+    }
     let run_id = run_id("landed", commit.short())?;
     ctx.store().set_running(claim, Some(&run_id))?;
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let commands = suite::resolve(&reference, &repo.test);
     let options = SuiteOptions {
         reference: Some(reference),
+        home: ground.as_ref().map(Ground::home),
         ..suite_options(ctx, repo, &dir, &run_id)
     };
-    let suite = suite::run_suite(&runner, &tree, &commands, &options).await;
+    let work = ground.as_ref().map_or_else(|| dir.join("work"), Ground::work);
+    let run = async |dir: &Path| suite::run_suite(&runner, dir, &commands, &options).await;
+    let suite = with_tree_at(&work, &tree, run).await?;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
     let suite = suite?;

@@ -13,6 +13,7 @@ mod evidence;
 pub mod gate;
 mod gather;
 pub mod guard;
+mod ground;
 mod hands;
 mod hindered;
 mod holds;
