@@ -42,7 +42,13 @@ pub fn spread(from: &Path, to: &Path, but: &BTreeSet<Vec<u8>>) -> Result<()> {
                     }
                 })
             } else if kind.is_symlink() {
-                free(&target).and_then(|free| if free { symlink(fs::read_link(&source)?, &target) } else { Ok(()) })
+                free(&target).and_then(|free| {
+                    if free {
+                        symlink(fs::read_link(&source)?, &target)
+                    } else {
+                        Ok(())
+                    }
+                })
             } else if kind.is_file() {
                 free(&target).and_then(|free| if free { file(&source, &target) } else { Ok(()) })
             } else {
@@ -151,8 +157,21 @@ mod tests {
     #[test]
     fn copies_are_files_of_their_own_and_nothing_leaves_the_tree() {
         let home = tempfile::tempdir().unwrap();
-        let (from, to, outside) = (home.path().join("from"), home.path().join("to"), home.path().join("outside"));
-        plant(&from, &[("lib/a", "a"), ("lib/b", "b"), ("src/main", "old"), ("linked/x", "x"), ("kind", "file")]);
+        let (from, to, outside) = (
+            home.path().join("from"),
+            home.path().join("to"),
+            home.path().join("outside"),
+        );
+        plant(
+            &from,
+            &[
+                ("lib/a", "a"),
+                ("lib/b", "b"),
+                ("src/main", "old"),
+                ("linked/x", "x"),
+                ("kind", "file"),
+            ],
+        );
         plant(&to, &[("src/main", "new"), ("lib/b", "theirs"), ("kind/y", "y")]);
         fs::create_dir(&outside).unwrap();
         symlink("../outside", to.join("linked")).unwrap();
@@ -162,10 +181,16 @@ mod tests {
         spread(&from, &to, &BTreeSet::from([b"src/main".to_vec()])).unwrap();
 
         let text = |path: &str| fs::read_to_string(to.join(path)).unwrap();
-        assert_eq!((text("lib/a"), text("lib/b"), text("src/main")), ("a".into(), "b".into(), "new".into()));
+        assert_eq!(
+            (text("lib/a"), text("lib/b"), text("src/main")),
+            ("a".into(), "b".into(), "new".into())
+        );
         assert_eq!(fs::read_link(to.join("short")).unwrap(), Path::new("lib/a"));
         assert!(fs::read_dir(&outside).unwrap().next().is_none() && to.join("kind/y").exists());
-        let (one, two) = (from.join("lib/a").metadata().unwrap(), to.join("lib/a").metadata().unwrap());
+        let (one, two) = (
+            from.join("lib/a").metadata().unwrap(),
+            to.join("lib/a").metadata().unwrap(),
+        );
         assert_ne!(one.ino(), two.ino());
         assert_eq!((one.mode(), one.mtime_nsec()), (two.mode(), two.mtime_nsec()));
         fs::set_permissions(from.join("lib"), Permissions::from_mode(0o755)).unwrap();

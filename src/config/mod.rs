@@ -14,7 +14,11 @@ mod validate;
 
 pub use trust::read_plain;
 
-use std::{collections::{BTreeMap, BTreeSet}, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use secrecy::SecretString;

@@ -300,7 +300,8 @@ async fn commands(
             );
             NotReady(options.redactor.redact(&crate::text::clean(&why)))
         };
-        let child = suite::setup_child(command, work, home, &repo.setup_hosts, left, options).map_err(|e| failed(&e))?;
+        let child =
+            suite::setup_child(command, work, home, &repo.setup_hosts, left, options).map_err(|e| failed(&e))?;
         let output = runner(child).await;
         if output.exit != Some(0) {
             let note = if output.note.is_empty() {
@@ -327,7 +328,12 @@ mod tests {
 
     #[test]
     fn what_decides_a_setup_is_known_by_its_name() {
-        for path in ["package-lock.json", "apps/web/yarn.lock", "requirements-dev.txt", "Cargo.lock"] {
+        for path in [
+            "package-lock.json",
+            "apps/web/yarn.lock",
+            "requirements-dev.txt",
+            "Cargo.lock",
+        ] {
             assert!(locks(path) && decides(path), "{path}");
         }
         for path in ["package.json", "pyproject.toml", "sub/go.mod"] {

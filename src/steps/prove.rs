@@ -78,7 +78,9 @@ pub async fn prove(
         fresh()?;
         let work = match run {
             Run::HeadAgain if request.moves => None,
-            Run::HeadAgain | Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => request.work.as_deref(),
+            Run::HeadAgain | Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => {
+                request.work.as_deref()
+            }
         };
         let suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,

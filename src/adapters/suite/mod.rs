@@ -343,7 +343,11 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
     // The later one of a name counts.
     // A setup fetches into its own home.
     let chains = options.toolchain_env.iter();
-    env.extend(chains.filter(|(name, _)| options.home.is_none() || name != "GOMODCACHE").cloned());
+    env.extend(
+        chains
+            .filter(|(name, _)| options.home.is_none() || name != "GOMODCACHE")
+            .cloned(),
+    );
     env.extend(options.env.iter().cloned());
     env.extend(runner);
     env

@@ -25,7 +25,11 @@ pub fn setup_child(
         tmp: options.scratch.clone(),
     };
     // What is only there to be downloaded once more takes no room in the copies.
-    let caches = [("npm_config_cache", "npm"), ("PIP_CACHE_DIR", "pip"), ("UV_CACHE_DIR", "uv")];
+    let caches = [
+        ("npm_config_cache", "npm"),
+        ("PIP_CACHE_DIR", "pip"),
+        ("UV_CACHE_DIR", "uv"),
+    ];
     let caches = caches.map(|(name, below)| {
         let place = options.scratch.join(below).to_string_lossy().into_owned();
         (name.to_owned(), place)

@@ -43,7 +43,9 @@ impl Checks<'_> {
     pub(super) fn setup_hosts(&mut self, raw: &[String], at: &JsonPath) -> BTreeSet<String> {
         let mut hosts: BTreeSet<String> = PACKAGE_HOSTS.map(str::to_owned).into();
         for (n, text) in raw.iter().enumerate() {
-            let (name, port) = text.rsplit_once(':').map_or((text.as_str(), None), |(name, port)| (name, Some(port)));
+            let (name, port) = text
+                .rsplit_once(':')
+                .map_or((text.as_str(), None), |(name, port)| (name, Some(port)));
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
             let is_host = !name.is_empty() && name.chars().all(plain);
             if !is_host || port.is_some_and(|port| port.parse::<u16>().is_err()) {
