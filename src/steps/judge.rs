@@ -13,6 +13,7 @@ use super::{
     evidence::kind,
     ground::Ground,
     prove::{ProofTrees, ProveRequest, prove as run_proof, with_tree_at},
+    undo::Undoing,
 };
 use crate::{
     adapters::{
@@ -31,7 +32,7 @@ use crate::{
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite},
+        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, Witness},
     },
     render::{self, prompt::AuditContext},
     store::Claim,
@@ -170,7 +171,34 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     };
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let fresh = || ground.as_ref().map_or(Ok(()), Ground::renew_home);
-    let proven = run_proof(&runner, &fresh, &trees, request).await;
+    let options = request.options.clone();
+    let (known, work) = (
+        request.facts.clone(),
+        request.work.clone().unwrap_or_else(|| dir.join("work")),
+    );
+    let mut proven = run_proof(&runner, &fresh, &trees, request).await;
+    if let Ok(proven) = &mut proven {
+        let undoing = Undoing {
+            facts: &known,
+            parts: &parts,
+            kinds: &policy.kinds,
+            mirror: &mirror,
+            ground: ground.as_ref(),
+            commands: &suite::resolve(&trees.base, &repo.test),
+            options: &options,
+            dir: &dir,
+            work: &work,
+            reference: &trees.base,
+        };
+        undoing.each(&runner, proven).await?;
+        let found = &proven.proof;
+        if found.witness == Witness::B
+            && !found.is_by_assertion()
+            && guards::check_nothing(&parts.test_part, &found.witness_ids)
+        {
+            proof::check_nothing(&mut proven.proof);
+        }
+    }
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
     let proven = proven?;

@@ -33,6 +33,7 @@ pub mod silence;
 mod take_back;
 mod tell;
 pub mod triage;
+mod undo;
 pub mod views;
 
 pub use hands::equipped;
