@@ -64,6 +64,8 @@ mod street;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod undo;
+#[cfg(test)]
 mod units;
 #[cfg(test)]
 mod verbs;
