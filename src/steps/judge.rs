@@ -18,21 +18,21 @@ use super::{
 use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
-        git::{self, FileEdit},
+        git::{self, FileEdit, Mirror},
         process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
     decide::{
         facts::{AttemptFacts, Facts},
-        guards::{self, Diff, FileChange, GuardPolicy},
+        guards::{self, Diff, FileChange, GuardPolicy, Parts},
         next::audit_word,
         proof::{self, IncidentFacts},
         verdict,
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite, Witness},
+        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
     },
     render::{self, prompt::AuditContext},
     store::Claim,
@@ -117,30 +117,8 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         .join(attempt.attempt.id.file_name());
     git::sweep(&dir).context("remove the trees of an earlier proof")?;
     super::private_dir(&dir)?;
-    let trees = ProofTrees {
-        base: dir.join("base"),
-        red: dir.join("red"),
-        head: dir.join("head"),
-        head_again: dir.join("again").join("head"),
-        red_fresh: dir.join("fresh"),
-    };
-    super::private_dir(&dir.join("again"))?;
-    mirror.checkout(base, &trees.base).await?;
-    mirror.checkout(head, &trees.head).await?;
-    mirror.checkout(head, &trees.head_again).await?;
-    let mut without_fix = base.clone();
-    if !parts.test_part.is_empty() {
-        let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
-        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
-        mirror.checkout(&without_fix, &trees.red).await?;
-    }
-    mirror.checkout(&without_fix, &trees.red_fresh).await?;
     let ground = Ground::lay(ctx, claim, repo, &mirror, base).await?;
-    if let Some(ground) = &ground {
-        for tree in trees.all().into_iter().filter(|tree| tree.exists()) {
-            ground.fill(tree)?;
-        }
-    }
+    let trees = lay_trees(&mirror, &dir, &parts, (base, head), ground.as_ref()).await?;
     let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
@@ -156,7 +134,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             has_test_part: !parts.test_part.is_empty(),
             flakes: std::collections::BTreeSet::new(),
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
-            alone_runs: 1,
+            alone_runs: 3,
             red_again: dice()?,
         },
         commands: repo.test.clone(),
@@ -191,13 +169,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             reference: &trees.base,
         };
         undoing.each(&runner, proven).await?;
-        let found = &proven.proof;
-        if found.witness == Witness::B
-            && !found.is_by_assertion()
-            && guards::check_nothing(&parts.test_part, &found.witness_ids)
-        {
-            proof::check_nothing(&mut proven.proof);
-        }
+        checks_something(&mut proven.proof, &parts);
     }
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
@@ -217,6 +189,48 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     }
     ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
     Ok(())
+}
+
+/// Fresh checkouts, each with what the setup made.
+async fn lay_trees(
+    mirror: &Mirror,
+    dir: &Path,
+    parts: &Parts,
+    (base, head): (&Sha, &Sha),
+    ground: Option<&Ground>,
+) -> Result<ProofTrees> {
+    let trees = ProofTrees {
+        base: dir.join("base"),
+        red: dir.join("red"),
+        head: dir.join("head"),
+        head_again: dir.join("again").join("head"),
+        red_fresh: dir.join("fresh"),
+    };
+    super::private_dir(&dir.join("again"))?;
+    mirror.checkout(base, &trees.base).await?;
+    mirror.checkout(head, &trees.head).await?;
+    mirror.checkout(head, &trees.head_again).await?;
+    let mut without_fix = base.clone();
+    if !parts.test_part.is_empty() {
+        let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
+        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
+        mirror.checkout(&without_fix, &trees.red).await?;
+    }
+    mirror.checkout(&without_fix, &trees.red_fresh).await?;
+    if let Some(ground) = ground {
+        for tree in trees.all().into_iter().filter(|tree| tree.exists()) {
+            ground.fill(tree)?;
+        }
+    }
+    Ok(trees)
+}
+
+/// New tests that only call the code show less than a proof is taken for.
+fn checks_something(found: &mut Proof, parts: &Parts) {
+    let only_raises = found.witness == Witness::B && !found.is_by_assertion();
+    if only_raises && guards::check_nothing(&parts.test_part, &found.witness_ids) {
+        proof::check_nothing(found);
+    }
 }
 
 fn dice() -> Result<proof::RedAgain> {
