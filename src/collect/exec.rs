@@ -57,6 +57,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     if due.is_empty() {
         return place.piece(OutcomeKind::Skipped);
     }
+    plugin::sweep();
     let runs = due
         .into_iter()
         .map(async |check| (check, look(session, check, started).await));
@@ -80,6 +81,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             Seen::Bad(severity, said) => bad.push(signal(session, &place, check, severity, &said)),
             Seen::Reported(mut report) => {
                 report.mark("check", &check.name);
+                report.mark(Signal::PART, &probe::part(session, &check.name));
                 reports.push(report);
             }
             Seen::Blind(why) => {

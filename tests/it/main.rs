@@ -26,6 +26,8 @@ mod fake_reds;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod injection;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod logs;
@@ -39,6 +41,8 @@ mod messages;
 mod outside;
 #[cfg(test)]
 mod papers;
+#[cfg(test)]
+mod parts;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
