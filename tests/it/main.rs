@@ -68,6 +68,8 @@ mod street;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod undo;
+#[cfg(test)]
 mod units;
 #[cfg(test)]
 mod verbs;
