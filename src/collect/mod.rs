@@ -31,6 +31,8 @@ mod vercel;
 
 use std::{collections::BTreeSet, pin::Pin};
 
+use chrono::{DateTime, Utc};
+
 use futures_util::future::{Either, join_all, select};
 
 pub use actions::CI_IS_RED;
@@ -39,7 +41,10 @@ pub use declared::{Shipped, check, shipped};
 
 use context::{Piece, Place, Session};
 
-use crate::config::{Config, DeclaredUse, Repo, Target};
+use crate::{
+    config::{Config, DeclaredUse, Repo, Target},
+    model::past::Past,
+};
 
 type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
 
@@ -155,6 +160,11 @@ pub fn names(config: &Config) -> Vec<&str> {
 /// What the store calls the sources that the config enables.
 pub fn sources(config: &Config) -> BTreeSet<SourceKey> {
     enabled(config).iter().map(|(place, _)| place.key()).collect()
+}
+
+/// The runs of CI of a repo since then; none for a slot without a repository on the forge.
+pub async fn past(ctx: &CollectContext<'_>, repo: &Repo, since: DateTime<Utc>) -> Option<Past> {
+    actions::history::read(ctx, repo, since).await
 }
 
 /// Runs every collector that the config enables, all at once.

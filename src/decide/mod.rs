@@ -17,6 +17,7 @@ pub mod next;
 #[cfg(test)]
 mod next_tests;
 pub mod observation;
+pub mod past;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;

@@ -11,6 +11,7 @@ pub mod help;
 pub mod incidents;
 pub mod inert;
 pub mod logs;
+pub mod look;
 pub mod mail;
 pub mod note;
 pub mod outside;

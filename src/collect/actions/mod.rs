@@ -4,6 +4,7 @@
 
 mod causes;
 mod flakes;
+pub(super) mod history;
 mod log;
 mod merges;
 mod wire;

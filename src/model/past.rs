@@ -1,0 +1,30 @@
+//! Runs of CI on a branch over some days, as one look finds them.
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::{Sha, signal::Signal};
+
+/// One finished run that says something about the branch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PastRun {
+    pub workflow: u64,
+    pub sha: Sha,
+    pub started: DateTime<Utc>,
+    pub finished: DateTime<Utc>,
+    pub green: bool,
+    /// What was red, by cause; of a green run what was red before on the same commit.
+    pub signals: Vec<Signal>,
+    /// It is red and nobody read why: there were too many.
+    pub unread: bool,
+}
+
+/// What could be read of a branch's runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Past {
+    pub branch: String,
+    /// Oldest first.
+    pub runs: Vec<PastRun>,
+    /// What could not be read, and why.
+    pub blind: Vec<String>,
+}
