@@ -14,7 +14,7 @@ use crate::{
         TickId,
         signal::{SNAPSHOT_SCHEMA, Snapshot},
     },
-    text::Redactor,
+    text::{self, Redactor},
 };
 
 #[derive(Debug, Args)]
@@ -52,6 +52,8 @@ pub fn run(args: &CollectArgs, config: &Config, clock: Clock, out: &mut dyn Writ
         collectors: collected.collectors,
         open_pulls: collected.open_pulls,
         changes: collected.changes,
+        signed_by: text::signature::VERSION,
+        stood: Vec::new(),
     };
     serde_json::to_writer_pretty(&mut *out, &snapshot)?;
     writeln!(out)?;

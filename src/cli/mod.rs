@@ -15,6 +15,7 @@ pub mod look;
 mod recorded_agent;
 pub mod records;
 pub mod redact;
+pub mod replay;
 pub mod signature;
 pub mod silence;
 pub mod tick;
@@ -86,6 +87,8 @@ enum Verb {
     Show(records::ShowArgs),
     /// Say what the log engine makes of a log: causes, counts, samples
     Logs(logs::LogsArgs),
+    /// Judge a stored tick again, by today's code and configuration
+    Replay(replay::ReplayArgs),
     /// Stop before every mutation; running agents end within a second
     Pause(answers::PauseArgs),
     /// End a pause
@@ -255,6 +258,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Incidents(args)) => records::incidents(args, &cli.global, looking(cli)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, looking(cli)?, out),
         Some(Verb::Logs(args)) => logs::run(args, &cli.global, stdin(), out),
+        Some(Verb::Replay(args)) => replay::run(args, &cli.global, looking(cli)?, out),
         Some(Verb::Pause(args)) => answers::pause(args, &cli.global, configured_for(&cli.global, Purpose::Stop)?, out),
         Some(Verb::Resume(args)) => {
             answers::resume(args, &cli.global, configured_for(&cli.global, Purpose::Stop)?, out)

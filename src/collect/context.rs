@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
     time::Duration,
 };
@@ -101,6 +101,8 @@ pub struct CollectContext<'a> {
     pub cache: &'a HttpCache,
     /// Waits before a failing probe is sampled again.
     pub resample: [Duration; 2],
+    /// Wait before what its platform had put to sleep is asked once more.
+    pub waking: Duration,
 }
 
 impl<'a> CollectContext<'a> {
@@ -123,6 +125,7 @@ impl<'a> CollectContext<'a> {
             sources,
             cache,
             resample: [Duration::from_secs(2), Duration::from_secs(3)],
+            waking: Duration::from_secs(15),
         }
     }
 
@@ -286,6 +289,7 @@ impl<'a> Place<'a> {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                told: BTreeSet::new(),
                 variables: None,
                 blind_seconds: None,
             },
@@ -294,6 +298,7 @@ impl<'a> Place<'a> {
             changes: Vec::new(),
             cursor: None,
             reached: Vec::new(),
+            asleep: false,
         }
     }
 
@@ -330,6 +335,8 @@ pub(super) struct Piece {
     pub(super) cursor: Option<String>,
     /// How far each probe got, to tell an outage from a network of our own that is gone.
     pub(super) reached: Vec<Reached>,
+    /// What this target runs was put to sleep by its platform, and wakes when somebody asks.
+    pub(super) asleep: bool,
 }
 
 /// What one probe says about the network between it and us.

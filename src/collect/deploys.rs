@@ -163,6 +163,7 @@ impl<'d> Standing<'d> {
     pub(super) fn tell(&self, session: &Session<'_>, place: &Place<'_>, failing: &str, piece: &mut Piece) {
         piece.outcome.release_sha = self.live.and_then(|live| live.sha.clone());
         piece.outcome.deploying_since = self.deploying_since;
+        piece.outcome.told.insert(ChangeKind::Deployment);
         let recent = self
             .served
             .iter()

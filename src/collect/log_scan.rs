@@ -60,10 +60,6 @@ impl<'a> LogScan<'a> {
     }
 
     /// Another kind than a log line's, for logs of CI, deployments and sessions.
-    #[expect(
-        dead_code,
-        reason = "for collectors of platforms; whoever uses it first takes this line away"
-    )]
     #[must_use]
     pub(super) fn kind(mut self, kind: SignalKind) -> Self {
         self.kind = kind;

@@ -24,7 +24,9 @@ mod paging;
 mod plausible;
 mod probe;
 mod pulls;
+mod railway;
 mod report;
+mod requests;
 #[cfg(test)]
 mod testing;
 mod vercel;
@@ -44,6 +46,7 @@ use context::{Piece, Place, Session};
 use crate::{
     config::{Config, DeclaredUse, Repo, Target},
     model::past::Past,
+    model::signal::{CollectorOutcome, Signal},
 };
 
 type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
@@ -55,6 +58,8 @@ struct Collector {
     enabled: fn(&Repo, &Target) -> bool,
     collect: for<'a> fn(&'a Session<'a>, Place<'a>) -> Job<'a>,
     scope: Scope,
+    /// Its requests are those of users: they wake what sleeps.
+    probes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,47 +70,61 @@ enum Scope {
     Repo,
 }
 
-static TABLE: [Collector; 7] = [
+static TABLE: [Collector; 8] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
         collect: |session, place| Box::pin(health::collect(session, place)),
+        probes: true,
         scope: Scope::Target,
     },
     Collector {
         name: "jsonrpc",
         enabled: |_, target| !target.jsonrpc.is_empty(),
         collect: |session, place| Box::pin(jsonrpc::collect(session, place)),
+        probes: true,
         scope: Scope::Target,
     },
     Collector {
         name: "logs",
         enabled: |_, target| !target.logs.is_empty(),
         collect: |session, place| Box::pin(logs::collect(session, place)),
+        probes: false,
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "railway",
+        enabled: |_, target| target.railway.is_some(),
+        collect: |session, place| Box::pin(railway::collect(session, place)),
+        probes: false,
         scope: Scope::Target,
     },
     Collector {
         name: "exec",
         enabled: |_, target| !target.exec.is_empty(),
         collect: |session, place| Box::pin(exec::collect(session, place)),
+        probes: false,
         scope: Scope::Target,
     },
     Collector {
         name: "vercel",
         enabled: |_, target| target.vercel.is_some(),
         collect: |session, place| Box::pin(vercel::collect(session, place)),
+        probes: false,
         scope: Scope::Target,
     },
     Collector {
         name: "actions",
         enabled: |repo, _| repo.github.is_some(),
         collect: |session, place| Box::pin(actions::collect(session, place)),
+        probes: false,
         scope: Scope::Repo,
     },
     Collector {
         name: "pulls",
         enabled: |repo, _| repo.github.is_some(),
         collect: |session, place| Box::pin(pulls::collect(session, place)),
+        probes: false,
         scope: Scope::Repo,
     },
 ];
@@ -142,6 +161,12 @@ fn enabled(config: &Config) -> Vec<(Place<'_>, Reader<'_>)> {
     sources
 }
 
+/// Name and text of every query that Railway is asked, to be held against its published schema.
+#[cfg(test)]
+pub(crate) fn railway_queries() -> impl Iterator<Item = (&'static str, &'static str)> {
+    railway::api::ALL.iter().map(|query| (query.name, query.text))
+}
+
 /// It says how the repository fares (CI, pull requests), not what production does.
 pub fn is_of_repo(collector: &str) -> bool {
     TABLE
@@ -169,6 +194,7 @@ pub async fn past(ctx: &CollectContext<'_>, repo: &Repo, since: DateTime<Utc>) -
 
 /// Runs every collector that the config enables, all at once.
 pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
+    let started = crate::adapters::clock::instant();
     let session = Session::new(ctx);
     let mut jobs: Vec<Job<'_>> = Vec::new();
     for (place, reader) in enabled(ctx.config) {
@@ -184,8 +210,42 @@ pub async fn collect(ctx: &CollectContext<'_>) -> Collected {
         Either::Left((pieces, _)) => pieces,
         Either::Right(((), jobs)) => jobs.await,
     };
+    let left = ctx.config.limits.collect_deadline.saturating_sub(started.elapsed());
+    if let Ok(Some(again)) = tokio::time::timeout(left, wake(&session, &pieces)).await {
+        for piece in again {
+            let key = SourceKey::of(&piece.outcome);
+            if let Some(old) = pieces.iter_mut().find(|old| SourceKey::of(&old.outcome) == key) {
+                *old = piece;
+            }
+        }
+    }
     offline::judge(&mut pieces);
     gather(ctx, pieces)
+}
+
+/// What a platform put to sleep was woken by the probes that found it down: they ask once more before it is called down.
+async fn wake<'a>(session: &'a Session<'a>, pieces: &[Piece]) -> Option<Vec<Piece>> {
+    let asleep = |place: &Place<'_>| {
+        let here = |outcome: &CollectorOutcome| outcome.repo == place.repo.slot && outcome.target == place.name;
+        pieces.iter().any(|piece| piece.asleep && here(&piece.outcome))
+    };
+    let down = |place: &Place<'_>| {
+        let its = pieces.iter().find(|piece| SourceKey::of(&piece.outcome) == place.key());
+        its.is_some_and(|piece| piece.signals.iter().any(Signal::is_outage))
+    };
+    let again: Vec<Job<'a>> = enabled(session.ctx.config)
+        .into_iter()
+        .filter(|(place, _)| asleep(place) && down(place))
+        .filter_map(|(place, reader)| match reader {
+            Reader::BuiltIn(probe) if probe.probes => Some(bounded(session, (probe.collect)(session, place), place)),
+            Reader::BuiltIn(_) | Reader::Declared(_) => None,
+        })
+        .collect();
+    if again.is_empty() {
+        return None;
+    }
+    tokio::time::sleep(session.ctx.waking).await;
+    Some(join_all(again).await)
 }
 
 /// The collector's own deadline; what is not done by then has failed.

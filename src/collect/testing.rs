@@ -19,6 +19,7 @@ pub(crate) fn target() -> Target {
         health: Vec::new(),
         jsonrpc: Vec::new(),
         logs: Vec::new(),
+        railway: None,
         declared: Vec::new(),
         vercel: None,
         exec: Vec::new(),
@@ -104,6 +105,7 @@ pub(crate) fn run_over(
     let clock = Clock::start(Some(NOW.parse().unwrap()));
     let mut ctx = CollectContext::new(config, &http, &redactor, clock, sources, cache);
     ctx.resample = [Duration::ZERO; 2];
+    ctx.waking = Duration::ZERO;
     ctx.only = only;
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -55,6 +55,8 @@ pub struct Config {
     pub retry: Retry,
     pub notify: Notify,
     pub github: GitHubService,
+    /// Address of Railway's API.
+    pub railway_api: Url,
     pub vercel: VercelService,
     pub secrets: Secrets,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
@@ -103,6 +105,7 @@ pub struct Target {
     pub jsonrpc: Vec<JsonRpcProbe>,
     /// Log files on this machine that are followed.
     pub logs: Vec<PathBuf>,
+    pub railway: Option<RailwayUse>,
     pub declared: Vec<DeclaredUse>,
     pub vercel: Option<VercelProject>,
     pub exec: Vec<ExecCheck>,
@@ -154,6 +157,44 @@ pub struct DeclaredUse {
     /// Values of its secret placeholders, resolved from the environment.
     pub secrets: BTreeMap<String, SecretString>,
 }
+
+/// A service on Railway that a target is.
+#[derive(Debug, Clone)]
+pub struct RailwayUse {
+    /// Its name or id.
+    pub service: String,
+    /// Id; none = that of the project token.
+    pub project: Option<String>,
+    /// Name or id; none = that of the project token, else `production`.
+    pub environment: Option<String>,
+    /// None only where the config may be used without what the environment lacks.
+    pub token: Option<RailwayToken>,
+    /// Railway's own filter over the log lines that are read.
+    pub filter: Option<String>,
+    /// Lines on stderr, which Railway marks as errors, count as such.
+    pub stderr_is_error: bool,
+}
+
+/// Railway has two kinds of tokens, which go out in different headers.
+#[derive(Debug, Clone)]
+pub enum RailwayToken {
+    /// Of one environment of one project.
+    Project { variable: String, value: SecretString },
+    /// Of an account or a workspace.
+    Account { variable: String, value: SecretString },
+}
+
+impl RailwayToken {
+    /// Name of the variable that holds it.
+    pub fn variable(&self) -> &str {
+        match self {
+            Self::Project { variable, .. } | Self::Account { variable, .. } => variable,
+        }
+    }
+}
+
+/// Where Railway's API is, if the config does not say it.
+const RAILWAY_API: &str = "https://backboard.railway.com/graphql/v2";
 
 /// A project on Vercel; `VERCEL_TOKEN` opens it.
 #[derive(Debug, Clone)]

@@ -12,8 +12,10 @@ use serde_json::Value;
 use super::{AgentKind, Billing, ExecOutput, Mode};
 
 mod exec;
+mod railway;
 
 pub(super) use exec::Exec;
+pub(super) use railway::{Railway, RailwayApi};
 
 pub(super) mod vercel;
 
@@ -62,6 +64,9 @@ pub(super) struct Root {
     /// Addresses of GitHub, for GitHub Enterprise.
     #[serde(default)]
     pub github: GitHub,
+    /// Address of Railway's API.
+    #[serde(default)]
+    pub railway: RailwayApi,
     /// Addresses of Vercel.
     #[serde(default)]
     pub vercel: vercel::Service,
@@ -146,6 +151,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
     pub logs: Vec<LogFile>,
+    /// A service on Railway: its deployments, logs and failed requests. Default: none.
+    #[serde(default)]
+    #[schemars(with = "Railway", example = serde_json::json!({"service": "api", "environment": "production"}))]
+    pub railway: Option<Railway>,
     /// Declared collectors to use here, by name (collectors/NAME.json and NAME.jq). Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
@@ -187,6 +196,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!([{"path": "/var/log/shop/app.log"}]))]
     pub logs: Vec<LogFile>,
+    /// A service on Railway: its deployments, logs and failed requests. Default: none.
+    #[serde(default)]
+    #[schemars(with = "Railway", example = serde_json::json!({"service": "api", "environment": "production"}))]
+    pub railway: Option<Railway>,
     /// Declared collectors to use here, by name. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]

@@ -23,6 +23,7 @@ mod agents;
 mod exec;
 mod patterns;
 mod probes;
+mod railway;
 mod vercel;
 
 pub(super) use patterns::PATTERNS_FILE;
@@ -86,6 +87,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         },
         notify: checks.notify(&root.notify),
         github,
+        railway_api: checks.railway_api(&root.railway),
         vercel,
         secrets: Secrets::default(),
         allow_private_hosts: root.network.allow_private_hosts.clone(),

@@ -26,7 +26,7 @@ pub struct Around<'a> {
     pub began: DateTime<Utc>,
     /// What sources of its repo told, in any order.
     pub changes: &'a [Change],
-    /// The kinds that some source of its repo tells of.
+    /// The kinds that sources of its repo told in full.
     pub watched: &'a BTreeSet<ChangeKind>,
     /// The release it was seen at, and the variables that this release reads first and that are not set.
     pub release: Option<&'a Sha>,
@@ -44,12 +44,37 @@ pub struct Before {
     pub expiring: Vec<Change>,
     pub unset: Vec<String>,
     pub release: Option<Sha>,
-    /// Kinds that nobody tells of.
+    /// Kinds that nobody told for the whole time.
     pub unwatched: Vec<ChangeKind>,
 }
 
 /// Kinds of which it is worth a word that nobody tells of them.
 pub const EXPECTED: [ChangeKind; 3] = [ChangeKind::Deployment, ChangeKind::Merge, ChangeKind::Variable];
+
+/// Kinds that a look told for the whole day before it: what its collector says that it read, and releases where one is
+/// seen now and was seen at each look of that day. What is down tells no release, and a new home knows no yesterday.
+pub fn told(
+    said: &BTreeSet<ChangeKind>,
+    sees_release: bool,
+    first_look: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+) -> BTreeSet<ChangeKind> {
+    let mut kinds = said.clone();
+    if sees_release && first_look.is_some_and(|first| now - first >= WINDOW) {
+        kinds.insert(ChangeKind::Deployment);
+    }
+    kinds
+}
+
+/// Is it worth keeping? Neither what would be forgotten at once, nor what ends so late that no alert names it, nor a time
+/// that cannot be.
+pub fn is_kept(change: &Change, kept: TimeDelta, now: DateTime<Utc>) -> bool {
+    let latest = match change.kind {
+        ChangeKind::Expiry => now + AHEAD + WINDOW,
+        ChangeKind::Deployment | ChangeKind::Merge | ChangeKind::Variable | ChangeKind::Provider => now + WINDOW,
+    };
+    change.at > now - kept && change.at <= latest
+}
 
 pub fn before(around: &Around<'_>) -> Before {
     let (from, to) = (around.began - WINDOW, around.began + SKEW);
@@ -150,6 +175,33 @@ mod tests {
             let found = before(&around(&changes, &EXPECTED.into()));
             assert_eq!(found.changes, std::slice::from_ref(&platform));
         }
+    }
+
+    #[test]
+    fn a_page_that_is_down_and_a_new_home_tell_of_no_releases() {
+        let none = BTreeSet::new();
+        let releases = [ChangeKind::Deployment].into();
+        assert_eq!(told(&none, true, Some(at(-60 * 24)), at(0)), releases);
+        assert_eq!(told(&none, true, Some(at(-60 * 23)), at(0)), none, "a new home");
+        assert_eq!(told(&none, false, Some(at(-60 * 48)), at(0)), none, "down");
+        assert_eq!(told(&none, true, None, at(0)), none);
+        assert_eq!(
+            told(&releases, false, None, at(0)),
+            releases,
+            "a platform has a history"
+        );
+    }
+
+    #[test]
+    fn times_that_cannot_be_are_not_kept() {
+        let kept = TimeDelta::days(14);
+        let is = |kind, minute| is_kept(&change(kind, minute, "x", None), kept, at(0));
+        assert!(is(ChangeKind::Merge, -60) && is(ChangeKind::Merge, 60) && is(ChangeKind::Expiry, 60 * 24 * 14));
+        assert!(!is(ChangeKind::Merge, 60 * 48) && !is(ChangeKind::Merge, -60 * 24 * 14));
+        assert!(!is(ChangeKind::Expiry, 60 * 24 * 365));
+        let mut absurd = change(ChangeKind::Expiry, 0, "x", None);
+        absurd.at = DateTime::<Utc>::MAX_UTC;
+        assert!(!is_kept(&absurd, kept, at(0)));
     }
 
     #[test]

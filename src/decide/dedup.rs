@@ -1,7 +1,7 @@
 //! Ledger and signals: what is new, known, regressed or already handled; which symptom joins which cause.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::observation::{poisson_at_least, rate_per_hour};
 use crate::{
@@ -14,13 +14,14 @@ use crate::{
 };
 
 /// What the ledger knows of a signature that a signal carries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Known {
     pub inventory: bool,
     pub ignored: bool,
     pub first_seen: DateTime<Utc>,
     pub last_seen: DateTime<Utc>,
     /// How much of the time in between nobody told of.
+    #[serde(with = "super::facts::serial::seconds")]
     pub unwatched: TimeDelta,
     pub count: u64,
     /// Looks of its source in a row that saw it, this one included.
@@ -32,7 +33,7 @@ pub struct Known {
     pub incident: Option<KnownIncident>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownIncident {
     /// It is another cause's incident, which this one joined as a symptom.
     pub joined: bool,
@@ -43,7 +44,7 @@ pub struct KnownIncident {
 }
 
 /// One group of signals of one signature in this snapshot.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     pub signature: Signature,
     pub repo: Slot,
@@ -56,7 +57,7 @@ pub struct Group {
     pub first_sight: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Standing {
     /// Opens an incident of this generation; the sentence says why.
     Open { generation: u32, why: String },

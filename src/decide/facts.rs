@@ -2,6 +2,7 @@
 //! the little behaviour here derives one fact from another.
 
 pub mod keys;
+pub(super) mod serial;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use crate::model::{
 };
 
 /// Everything the store knows about one incident. Stage is a function of this.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     pub incident: Incident,
     pub cause: Cause,
@@ -77,7 +78,7 @@ pub struct Facts {
 }
 
 /// An action that the outside did not let through.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hindered {
     pub times: u32,
     /// It will say no again until a person changes something.
@@ -88,7 +89,7 @@ pub struct Hindered {
 }
 
 /// What was seen since a release began to serve in which the cause was never seen before.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Elsewhere {
     pub release: Sha,
     pub live_at: DateTime<Utc>,
@@ -118,7 +119,7 @@ pub struct Cause {
 }
 
 /// One attempt with what was computed about its current head.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptFacts {
     pub attempt: Attempt,
     /// Tree of its head: what has to land on its base.
@@ -138,7 +139,7 @@ pub struct AttemptFacts {
 }
 
 /// Runs that an agent could not make: overloaded, out of quota, not logged in, hung. They say nothing about the cause.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
     pub times: u32,
     /// When the newest of them ended, and what it ended with.
@@ -146,7 +147,7 @@ pub struct Unavailable {
 }
 
 /// Why an attempt is over without a merge.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Failure {
     NoHead(String),
     Guards(String),
@@ -266,13 +267,13 @@ pub struct Approved {
     pub head: Sha,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pushed {
     pub head: Sha,
     pub at: DateTime<Utc>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurPull {
     pub number: PullNumber,
     pub url: String,
@@ -280,7 +281,7 @@ pub struct OurPull {
 }
 
 /// A merge of our PR, by us or by a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurMerge {
     pub sha: Sha,
     pub head: Sha,
@@ -316,7 +317,7 @@ impl Landed {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Landing {
     /// Tree and parent are the tested ones.
     AsTested,
@@ -327,7 +328,7 @@ pub enum Landing {
 }
 
 /// Taking our own merge back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurRevert {
     pub why: String,
     pub note: bool,
@@ -346,7 +347,7 @@ pub struct OurRevert {
     pub merged: Option<Sha>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spend {
     pub incident: f64,
     pub day: f64,
@@ -354,14 +355,14 @@ pub struct Spend {
     pub day_runs: u32,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassRecord {
     pub merged: u32,
     pub taken_back: u32,
 }
 
 /// What was seen since the release with our merge began to serve.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     /// Events an hour before the merge.
     pub rate_before: f64,
@@ -381,7 +382,7 @@ pub struct Watch {
 }
 
 /// Another error signature of the same repo.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherRate {
     pub signature: Signature,
     pub rate_before: f64,
@@ -395,7 +396,7 @@ pub struct OtherRate {
 }
 
 /// The outside reads that a stage wants. Nothing else is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each read is wanted or not, independently")]
 pub struct Need {
     pub stop: bool,
@@ -412,7 +413,7 @@ pub struct Need {
 }
 
 /// What this very iteration read outside. A read that was not wanted is none; one that failed is in `unreadable`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     pub stop: Option<StopSigns>,
     pub rules: Option<Rules>,
@@ -434,7 +435,7 @@ pub struct Seen {
 }
 
 /// The owner's settings as far as decisions need them.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Policy {
     /// The highest rung the repo is allowed and equipped for.
     pub rung: Mode,
@@ -449,29 +450,13 @@ pub struct Policy {
     pub retries_per_run: u32,
     pub open_pulls_per_repo: u32,
     pub rollback_own: bool,
-    #[serde(with = "seconds")]
+    #[serde(with = "serial::seconds")]
     pub observe_min: chrono::TimeDelta,
     pub may_skip: Vec<String>,
-    #[serde(serialize_with = "pattern")]
+    #[serde(with = "serial::pattern")]
     pub nonblocking: Option<regex::Regex>,
     /// The repo's release can be read (a probe tells its SHA).
     pub release_known: bool,
-}
-
-mod seconds {
-    use serde::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(delta: &chrono::TimeDelta, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(delta.num_seconds())
-    }
-}
-
-#[expect(clippy::ref_option, reason = "serde's signature")]
-fn pattern<S: serde::Serializer>(regex: &Option<regex::Regex>, serializer: S) -> Result<S::Ok, S::Error> {
-    match regex {
-        Some(regex) => serializer.serialize_some(regex.as_str()),
-        None => serializer.serialize_none(),
-    }
 }
 
 impl Facts {

@@ -132,11 +132,14 @@ mod tests {
                 release_sha: None,
                 requests: None,
                 deploying_since: None,
+                told: std::collections::BTreeSet::new(),
                 variables: None,
                 blind_seconds: None,
             }],
             open_pulls: Vec::new(),
             changes: Vec::new(),
+            signed_by: 1,
+            stood: Vec::new(),
         }
     }
 

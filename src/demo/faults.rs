@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum Site {
     Forge,
     Tracker,
+    Railway,
+    Vercel,
     App,
 }
 

@@ -16,6 +16,7 @@ mod ground;
 pub mod log;
 pub mod mailbox;
 pub mod own;
+pub mod railway;
 pub mod schema;
 mod sentry;
 pub mod serve;
@@ -26,12 +27,15 @@ pub mod story;
 mod tests;
 pub mod town;
 pub mod tracker;
+pub mod vercel;
 mod world;
 
 pub use self::{
     act::Act,
     ci::{CiJob, Pace},
     faults::{Fault, Site, Which},
+    railway::{RAILWAY_ACCOUNT_TOKEN, RAILWAY_PROJECT, RAILWAY_PROJECT_TOKEN, RAILWAY_SERVICE},
     setup::Setup,
+    vercel::VERCEL_TOKEN,
     world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},
 };

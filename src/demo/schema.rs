@@ -135,8 +135,14 @@ fn shortened(text: &str) -> String {
 }
 
 #[cfg(test)]
+pub(crate) mod graphql;
+#[cfg(test)]
+mod railway;
+#[cfg(test)]
 mod sentry;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod vercel;
 #[cfg(test)]
 mod world;

@@ -1,4 +1,4 @@
-//! The servers of the world: three listeners on loopback, one thread with its own runtime, and the faults around every
+//! The servers of the world: one listener a site on loopback, one thread with its own runtime, and the faults around every
 //! answer. What an answer says is decided elsewhere, in plain blocking code.
 
 use std::{
@@ -115,7 +115,7 @@ pub struct Bound {
 
 impl Bound {
     pub fn new() -> Result<Self> {
-        let listeners = [Site::Forge, Site::Tracker, Site::App]
+        let listeners = [Site::Forge, Site::Tracker, Site::Railway, Site::Vercel, Site::App]
             .into_iter()
             .map(|site| {
                 let listener = std::net::TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;

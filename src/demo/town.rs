@@ -24,8 +24,10 @@ use super::{
     faults::{Fault, Rules, Site, Which},
     forge::{Author, By, Forge, Model},
     log::Log,
+    railway::Railway,
     serve::{Call, Reply, spoil},
     tracker::Tracker,
+    vercel::Vercel,
     world::WorldOptions,
 };
 
@@ -38,9 +40,13 @@ pub struct Town {
     pub forge: Forge,
     pub tracker: Tracker,
     pub deployer: Deployer,
+    pub railway: Railway,
     pub records: Records,
     pub(super) app_url: String,
     pub(super) tracker_url: String,
+    pub(super) railway_url: String,
+    pub vercel: Vercel,
+    pub(super) vercel_url: String,
     faults: Mutex<Rules<Fault>>,
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
@@ -71,6 +77,8 @@ pub(super) struct Parts {
     pub tracker: Tracker,
     pub app_url: String,
     pub tracker_url: String,
+    pub railway_url: String,
+    pub vercel_url: String,
 }
 
 impl Town {
@@ -86,9 +94,13 @@ impl Town {
             forge: parts.forge,
             tracker: parts.tracker,
             deployer: Deployer::default(),
+            railway: Railway::default(),
             records: Records::default(),
             app_url: parts.app_url,
             tracker_url: parts.tracker_url,
+            railway_url: parts.railway_url,
+            vercel: Vercel::default(),
+            vercel_url: parts.vercel_url,
             faults: Mutex::default(),
             acts: Mutex::default(),
             requests: Mutex::default(),
@@ -156,6 +168,8 @@ impl Town {
             match call.site {
                 Site::Forge => self.forge.answer(self, call, faults),
                 Site::Tracker => self.tracker.answer(self, call),
+                Site::Railway => self.railway.answer(self, call),
+                Site::Vercel => self.vercel.answer(self, call),
                 Site::App => self.deployer.forward(call),
             }
         };

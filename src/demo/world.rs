@@ -152,6 +152,8 @@ impl World {
         let (town, work) = Town::new(Parts {
             app_url: bound.url(Site::App)?,
             tracker_url: bound.url(Site::Tracker)?,
+            railway_url: bound.url(Site::Railway)?,
+            vercel_url: bound.url(Site::Vercel)?,
             tracker: Tracker::new(TRACKER_TOKEN.to_owned()),
             options,
             root,
@@ -227,6 +229,16 @@ impl World {
 
     pub fn tracker_url(&self) -> &str {
         &self.town.tracker_url
+    }
+
+    /// Address of the deployer's API, in the shape of Railway's.
+    pub fn railway_api(&self) -> String {
+        format!("{}/graphql/v2", self.town.railway_url)
+    }
+
+    /// The deployer, in the shape of Vercel's API and of its web pages.
+    pub fn vercel_url(&self) -> &str {
+        &self.town.vercel_url
     }
 
     pub fn mail(&self) -> &Mailbox {

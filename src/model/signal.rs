@@ -86,6 +86,11 @@ impl Signal {
     /// The part of `evidence` that holds the text which was signed, where that is not the message.
     pub const SIGNED: &str = "signed";
 
+    /// A probe found nobody served.
+    pub fn is_outage(&self) -> bool {
+        matches!(self.kind, SignalKind::Health | SignalKind::Probe) && self.severity == Severity::Critical
+    }
+
     /// The text whose signature this is.
     pub fn signed_text(&self) -> &str {
         let other = self.evidence.get(Self::SIGNED).and_then(serde_json::Value::as_str);
@@ -130,6 +135,9 @@ pub struct CollectorOutcome {
     /// A deployment of this target is under way since then, where the source tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploying_since: Option<DateTime<Utc>>,
+    /// Kinds of changes that this look read for the whole of the last day.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub told: BTreeSet<ChangeKind>,
     /// Names of the variables that are set on the platform now, where the source tells them; never values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeSet<String>>,
@@ -196,6 +204,16 @@ pub struct OpenPull {
     pub updated_at: DateTime<Utc>,
 }
 
+/// What the ledger knew of a cause when a look judged it, and the judgement: enough to judge again. In words of JSON, since what
+/// another version wrote is compared and not understood.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stood {
+    pub group: serde_json::Value,
+    #[serde(default)]
+    pub known: serde_json::Value,
+    pub standing: serde_json::Value,
+}
+
 /// Everything one tick saw, as written to `signals/`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -208,6 +226,12 @@ pub struct Snapshot {
     pub open_pulls: Vec<OpenPull>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
+    /// Version of the rules by which the texts were signed; 0 where it was not written down.
+    #[serde(default)]
+    pub signed_by: u32,
+    /// How each cause was judged; only in snapshots that are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stood: Vec<Stood>,
 }
 
 impl Snapshot {

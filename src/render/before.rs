@@ -29,7 +29,7 @@ pub fn sentences(before: &Before, now: DateTime<Utc>) -> Vec<String> {
     }
     if !before.unwatched.is_empty() {
         let kinds: Vec<&str> = before.unwatched.iter().copied().map(plural).collect();
-        lines.push(format!("not known: {} (no source tells of them)", kinds.join(", ")));
+        lines.push(format!("not known for the whole day: {}", kinds.join(", ")));
     }
     lines
 }
@@ -206,7 +206,7 @@ mod tests {
             sentences(&half, now()),
             [
                 "no release or merge in the 24 hours before",
-                "not known: variables of the platform (no source tells of them)"
+                "not known for the whole day: variables of the platform"
             ]
         );
         let blind = Before {
@@ -215,7 +215,7 @@ mod tests {
         };
         assert_eq!(
             sentences(&blind, now()),
-            ["not known: releases, merges, variables of the platform (no source tells of them)"]
+            ["not known for the whole day: releases, merges, variables of the platform"]
         );
     }
 

@@ -7,7 +7,10 @@ use crate::exit::Exit;
 /// Heading, and the verbs below it in the order in which a newcomer meets them.
 pub const GROUPS: [(&str, &[&str]); 4] = [
     ("Start", &["demo", "look", "config"]),
-    ("Every day", &["repair", "status", "incidents", "show", "logs"]),
+    (
+        "Every day",
+        &["repair", "status", "incidents", "show", "logs", "replay"],
+    ),
     (
         "Answer",
         &["approve", "retry", "adopt", "ignore", "silence", "pause", "resume"],

@@ -15,6 +15,9 @@ use crate::{
     text::{Untrusted, fence::code_block},
 };
 
+/// Characters of a subject, before it is encoded.
+const LONGEST_SUBJECT: usize = 200;
+
 /// Column of the texts behind `tick did`, `You can` and `Next`.
 const COLUMN: usize = 12;
 /// Letters of one line of a sample.
@@ -205,7 +208,10 @@ fn subject(words: &MailWords, tag: &str) -> String {
     let open = matches!(words.status, Status::NeedsYou | Status::DraftReady | Status::Budget);
     let felt = open && words.shown.ends_with(&words.title);
     let what = if felt { &words.shown } else { &words.title };
-    format!("[{place}] {tag}: {what}")
+    // One line, whatever the title holds.
+    let what: Vec<&str> = what.split_whitespace().collect();
+    let subject = format!("[{place}] {tag}: {}", what.join(" "));
+    subject.chars().take(LONGEST_SUBJECT).collect()
 }
 
 fn body(words: &MailWords, shape: &Shape) -> String {
@@ -379,4 +385,4 @@ fn sentence(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

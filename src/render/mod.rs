@@ -10,6 +10,8 @@ pub mod guard;
 pub mod help;
 pub mod incidents;
 pub mod inert;
+#[cfg(test)]
+mod injection_tests;
 pub mod logs;
 pub mod look;
 pub mod mail;
@@ -19,6 +21,7 @@ pub mod page;
 pub mod plan;
 pub mod pr;
 pub mod prompt;
+pub mod replay;
 pub mod sarif;
 pub mod silence;
 pub mod status;

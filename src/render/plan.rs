@@ -17,7 +17,8 @@ pub fn next(next: &Next) -> String {
     }
 }
 
-fn words(value: &serde_json::Value) -> String {
+/// An action as it is written down, in words.
+pub(super) fn words(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(name) => name.replace('_', " "),
         serde_json::Value::Object(map) => map

@@ -21,7 +21,7 @@ mod proof;
 mod revert;
 mod sheet;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod title;
 
 pub use marker::Marker;

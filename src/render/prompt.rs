@@ -323,4 +323,4 @@ impl AuditContext {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

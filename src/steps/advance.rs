@@ -64,8 +64,11 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
     }
     for turn in 1..=TURNS {
         let (facts, seen, policy) = look(ctx, incident).await?;
-        let next = next::next(&facts, &seen, &policy, ctx.now());
-        record(ctx, &claim, turn, &facts, &seen, &next, &policy)?;
+        // The record has the very time that was decided by.
+        let now = ctx.now();
+        let next = next::next(&facts, &seen, &policy, now);
+        let by = json!({ "facts": facts, "seen": seen, "policy": policy, "now": now });
+        record(ctx, &claim, turn, by, &next, &policy)?;
         match next {
             Next::Act(action) => {
                 let done = perform::perform(ctx, &claim, &facts, &seen, &action).await;
@@ -160,11 +163,11 @@ pub(super) fn recover(ctx: &Ctx, claim: &Claim) -> Result<()> {
     super::attempt::interrupted(ctx, claim)
 }
 
-fn record(ctx: &Ctx, claim: &Claim, turn: u32, facts: &Facts, seen: &Seen, next: &Next, policy: &Policy) -> Result<()> {
+fn record(ctx: &Ctx, claim: &Claim, turn: u32, by: serde_json::Value, next: &Next, policy: &Policy) -> Result<()> {
     let row = DecisionRow {
         tick: ctx.tick.clone(),
         turn,
-        facts: json!({ "facts": facts, "seen": seen, "policy": policy, "now": ctx.now() }),
+        facts: by,
         action: serde_json::to_value(next)?,
     };
     ctx.store()

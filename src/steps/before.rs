@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 use super::{Ctx, evidence, evidence::kind};
@@ -47,32 +47,18 @@ fn around(ctx: &Ctx, row: &SignatureRow, incident: Option<&IncidentId>, began: D
     }))
 }
 
-/// Kinds of changes that some source of a repo tells of.
+/// Kinds of changes that the last look of some source of a repo told in full.
 fn watched(sources: &[SourceRow], repo: &Slot) -> BTreeSet<ChangeKind> {
-    let mut kinds = BTreeSet::new();
-    for row in sources
-        .iter()
-        .filter(|row| row.repo == *repo && row.last_ok_at.is_some())
-    {
-        if row.release.is_some() {
-            kinds.insert(ChangeKind::Deployment);
-        }
-        if row.variables.is_some() {
-            kinds.insert(ChangeKind::Variable);
-        }
-        if row.collector == "actions" {
-            kinds.insert(ChangeKind::Merge);
-        }
-    }
-    kinds
+    let of_repo = sources.iter().filter(|row| row.repo == *repo);
+    of_repo.flat_map(|row| row.told.iter().copied()).collect()
 }
 
 fn unset(ctx: &Ctx, incident: &IncidentId) -> Result<Vec<String>> {
     let rows = ctx.store().evidence(incident)?;
-    let last = rows.into_iter().rev().find(|row| row.kind == kind::VARIABLES);
-    Ok(last
-        .and_then(|row| serde_json::from_value(row.detail).ok())
-        .unwrap_or_default())
+    match rows.into_iter().rev().find(|row| row.kind == kind::VARIABLES) {
+        Some(row) => serde_json::from_value(row.detail).context("evidence of variables does not read back"),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Compares the variables that the release of a cause reads first with those that are set, once an incident. What cannot be
@@ -85,27 +71,25 @@ pub(super) async fn find_unset(ctx: &Ctx, repo: &Repo, claim: &Claim, row: &Sign
 
 async fn compare(ctx: &Ctx, repo: &Repo, claim: &Claim, row: &SignatureRow) -> Result<()> {
     let sources = ctx.store().sources()?;
-    let set: BTreeSet<String> = sources
-        .iter()
-        .filter(|source| source.repo == repo.slot)
-        .filter_map(|source| source.variables.clone())
+    // A list from before a look that could not read it says nothing about what is set now.
+    let known = watched(&sources, &repo.slot).contains(&ChangeKind::Variable);
+    let of_repo = sources.iter().filter(|source| source.repo == repo.slot);
+    let set: BTreeSet<&String> = of_repo
+        .filter_map(|source| source.variables.as_ref())
         .flatten()
         .collect();
-    let known = sources
-        .iter()
-        .any(|source| source.repo == repo.slot && source.variables.is_some());
-    let told = ctx.store().evidence(&claim.incident)?;
     let Some(release) = row.releases.last().filter(|_| known) else {
         return Ok(());
     };
+    let told = ctx.store().evidence(&claim.incident)?;
     if told.iter().any(|e| e.kind == kind::VARIABLES) {
         return Ok(());
     }
     let Some(previous) = previous(ctx, row, release)? else {
         return Ok(());
     };
+    // Triage fetched for the latest commits a moment ago; what is not there is not waited for.
     let mirror = ctx.mirror(repo).await?;
-    mirror.fetch().await?;
     let (Some(old), Some(new)) = (
         mirror.resolve(previous.as_str()).await?,
         mirror.resolve(release.as_str()).await?,

@@ -25,6 +25,7 @@ pub mod outbox;
 mod perform;
 pub mod prove;
 mod publish;
+pub mod replay;
 pub mod report;
 pub mod silence;
 mod take_back;
@@ -211,7 +212,7 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let ours = match row.source.as_str() {
         "health" | "jsonrpc" => row.kind.is_symptom(),
         "actions" => row.kind == SignalKind::Ci,
-        "vercel" => row.kind == SignalKind::Deploy,
+        "railway" | "vercel" => row.kind == SignalKind::Deploy,
         _ => false,
     };
     if ours {

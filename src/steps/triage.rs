@@ -218,6 +218,18 @@ fn cut(text: &mut String, most: usize) {
     }
 }
 
+/// Bytes about what changed before one cause, newest first; a person finds the rest in `tick show`.
+const BEFORE: usize = 170;
+
+fn fitting(before: &[String]) -> impl Iterator<Item = &String> {
+    let mut left = BEFORE;
+    before.iter().take_while(move |text| {
+        let fits = text.len() <= left;
+        left = left.saturating_sub(text.len());
+        fits
+    })
+}
+
 fn group(redactor: &Redactor, row: &SignatureRow, before: &[String]) -> TriageGroup {
     let untrusted = |text: &str| Untrusted::new(text, redactor);
     TriageGroup {
@@ -229,7 +241,7 @@ fn group(redactor: &Redactor, row: &SignatureRow, before: &[String]) -> TriageGr
         template: untrusted(&row.template),
         culprit: row.culprit.as_ref().map(|c| untrusted(&super::culprit_line(c))),
         samples: row.samples.iter().map(|s| untrusted(s)).collect(),
-        before: before.iter().map(|text| untrusted(text)).collect(),
+        before: fitting(before).map(|text| untrusted(text)).collect(),
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) fn forget_changes(tx: &Transaction<'_>, before: DateTime<Utc>) -> Res
     Ok(())
 }
 
-fn kind_word(kind: ChangeKind) -> &'static str {
+pub(super) fn kind_word(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Deployment => "deployment",
         ChangeKind::Merge => "merge",
@@ -79,7 +79,7 @@ fn kind_word(kind: ChangeKind) -> &'static str {
     }
 }
 
-fn parse_kind(word: &str) -> Result<ChangeKind, TxError> {
+pub(super) fn parse_kind(word: &str) -> Result<ChangeKind, TxError> {
     let all = [
         ChangeKind::Deployment,
         ChangeKind::Merge,
@@ -94,12 +94,10 @@ fn parse_kind(word: &str) -> Result<ChangeKind, TxError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::store::{
         TickEnd,
-        testing::{at, lock, store},
+        testing::{at, lock, quiet, store},
     };
 
     fn change(minute: i64, key: &str, what: &str) -> Change {
@@ -120,20 +118,8 @@ mod tests {
         let lock = lock(store);
         let id = store.next_tick(at(0)).unwrap();
         let end = TickEnd {
-            id: &id,
-            started_at: at(0),
-            ended_at: at(0),
-            deep: false,
-            gate: "quiet",
-            snapshot_digest: "",
-            config_digest: "",
-            sources: &[],
-            seen: &[],
-            opened: &[],
-            joined: &[],
-            owed: &[],
-            http_cache: &BTreeMap::new(),
             changes,
+            ..quiet(&id, 0)
         };
         store.end_tick(&lock, &end).unwrap();
     }

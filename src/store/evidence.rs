@@ -83,6 +83,27 @@ impl Store {
         })
     }
 
+    /// Every turn that one tick took, in the order of incidents and turns.
+    pub fn decisions_of(&self, tick: &TickId) -> Result<Vec<(IncidentId, DecisionRow)>> {
+        self.read(|conn| {
+            let mut statement = conn.prepare(
+                "SELECT incident, turn, facts, action FROM decision WHERE tick = ?1 ORDER BY incident, turn",
+            )?;
+            let mut rows = statement.query([tick.as_str()])?;
+            let mut out = Vec::new();
+            while let Some(row) = rows.next()? {
+                let decision = DecisionRow {
+                    tick: tick.clone(),
+                    turn: row.get(1)?,
+                    facts: from_json("decision", &row.get::<_, String>(2)?)?,
+                    action: from_json("decision", &row.get::<_, String>(3)?)?,
+                };
+                out.push((parse_id(&row.get::<_, String>(0)?)?, decision));
+            }
+            Ok(out)
+        })
+    }
+
     /// Records one turn. Several processes may take turns within one tick: the turn number is the next free one.
     pub fn put_decision(&mut self, claim: &Claim, row: &DecisionRow, policy_digest: &str) -> Result<()> {
         self.write(|tx| {

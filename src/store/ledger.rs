@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     Result, Sighting, SignatureRow, Store, TickLock, TxError, audit,
     causes::put_signature,
-    changes::{forget_changes, put_change},
+    changes::{forget_changes, kind_word, parse_kind, put_change},
     incidents::NewIncident,
     parse_id, parse_opt_time, parse_time, time,
 };
-use crate::model::{IncidentId, Sha, Signature, Slot, TickId, signal::Change};
+use crate::model::{
+    IncidentId, Sha, Signature, Slot, TickId,
+    signal::{Change, ChangeKind},
+};
 
 /// One row of `tick`.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +48,8 @@ pub struct SourceRow {
     pub variables: Option<BTreeSet<String>>,
     /// A deployment of the target was under way at the last look, since then.
     pub deploying_since: Option<DateTime<Utc>>,
+    /// Kinds of changes that the last look read for the whole of the day before it.
+    pub told: BTreeSet<ChangeKind>,
 }
 
 impl Store {
@@ -114,6 +119,17 @@ impl Store {
         })
     }
 
+    /// What the gate said in a tick, and the digest of the snapshot that it was asked about.
+    pub fn gate_of(&self, tick: &TickId) -> Result<Option<(String, String)>> {
+        self.read(|conn| {
+            let found = conn
+                .prepare("SELECT coalesce(gate, ''), coalesce(snapshot_digest, '') FROM tick WHERE id = ?1")?
+                .query_row([tick.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            Ok(found)
+        })
+    }
+
     pub fn last_ticks(&self, limit: u32) -> Result<Vec<TickRow>> {
         self.read(|conn| {
             let mut statement = conn.prepare(
@@ -151,7 +167,7 @@ impl Store {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-                        release, release_since, variables, deploying_since FROM source",
+                        release, release_since, variables, deploying_since, told FROM source",
             )?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
@@ -299,13 +315,13 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
     let opt = |at: Option<DateTime<Utc>>| at.map(time);
     tx.prepare_cached(
         "INSERT INTO source (repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-             release, release_since, variables, deploying_since)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+             release, release_since, variables, deploying_since, told)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
          ON CONFLICT (repo, target, collector) DO UPDATE SET first_ok_at = excluded.first_ok_at,
              last_ok_at = excluded.last_ok_at, last_look_at = excluded.last_look_at, cursor = excluded.cursor,
              cause = excluded.cause, cause_since = excluded.cause_since, release = excluded.release,
              release_since = excluded.release_since, variables = excluded.variables,
-             deploying_since = excluded.deploying_since",
+             deploying_since = excluded.deploying_since, told = excluded.told",
     )?
     .execute(rusqlite::params![
         source.repo.as_str(),
@@ -321,6 +337,7 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
         opt(source.release_since),
         source.variables.as_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>().join("\n")),
         opt(source.deploying_since),
+        source.told.iter().copied().map(kind_word).collect::<Vec<_>>().join(" "),
     ])?;
     Ok(())
 }
@@ -342,5 +359,10 @@ fn source_row(row: &Row<'_>) -> Result<SourceRow, TxError> {
             .get::<_, Option<String>>(11)?
             .map(|names| names.lines().map(str::to_owned).collect()),
         deploying_since: parse_opt_time(row.get(12)?)?,
+        told: row
+            .get::<_, String>(13)?
+            .split_whitespace()
+            .map(parse_kind)
+            .collect::<Result<_, TxError>>()?,
     })
 }

@@ -3,7 +3,7 @@ use crate::{
     model::{IncidentId, Slot, TickId},
     store::{
         NewIncident, Sighting, SignatureRow, TickEnd,
-        testing::{at, lock, signature_row, store},
+        testing::{at, lock, quiet, signature_row, store},
     },
     text,
 };
@@ -40,21 +40,12 @@ fn write(store: &mut Store, rows: &[SignatureRow], opened: &[NewIncident]) {
             (row.clone(), seen)
         })
         .collect();
+    let id = TickId::new("20261129T030000Z", 1);
     let end = TickEnd {
-        id: &TickId::new("20261129T030000Z", 1),
-        started_at: at(0),
-        ended_at: at(1),
-        deep: false,
         gate: "wake",
-        snapshot_digest: "",
-        config_digest: "",
-        sources: &[],
         seen: &seen,
         opened,
-        joined: &[],
-        owed: &[],
-        http_cache: &std::collections::BTreeMap::default(),
-        changes: &[],
+        ..quiet(&id, 0)
     };
     store.end_tick(&lock, &end).unwrap();
 }

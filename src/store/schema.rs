@@ -141,4 +141,5 @@ CREATE TABLE change (
 CREATE INDEX change_at ON change (repo, at);
 ALTER TABLE source ADD COLUMN variables TEXT;
 ALTER TABLE source ADD COLUMN deploying_since TEXT;
+ALTER TABLE source ADD COLUMN told TEXT NOT NULL DEFAULT '';
 ";

@@ -156,6 +156,8 @@ mod tests {
             collectors: Vec::new(),
             open_pulls: Vec::new(),
             changes: Vec::new(),
+            signed_by: 1,
+            stood: Vec::new(),
         }
     }
 

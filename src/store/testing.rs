@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{NewIncident, Sighting, SignatureRow, Store, TickEnd, TickLock, locks::Tried};
 use crate::model::{
-    IncidentId, Signature, Slot,
+    IncidentId, Signature, Slot, TickId,
     signal::{Severity, SignalKind},
 };
 
@@ -57,6 +57,27 @@ pub(crate) fn lock(store: &Store) -> TickLock {
     }
 }
 
+/// The end of a tick that saw nothing.
+pub(crate) fn quiet(id: &TickId, minutes: i64) -> TickEnd<'_> {
+    static NO_REPLIES: BTreeMap<String, super::CachedReply> = BTreeMap::new();
+    TickEnd {
+        id,
+        started_at: at(minutes),
+        ended_at: at(minutes),
+        deep: false,
+        gate: "quiet",
+        snapshot_digest: "",
+        config_digest: "",
+        sources: &[],
+        seen: &[],
+        opened: &[],
+        joined: &[],
+        owed: &[],
+        http_cache: &NO_REPLIES,
+        changes: &[],
+    }
+}
+
 /// One incident of the repo `api`.
 pub(crate) fn open_one(store: &mut Store) -> IncidentId {
     open(store, "7f3a91c07f3a91c0")
@@ -71,14 +92,7 @@ pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
         .end_tick(
             &lock,
             &TickEnd {
-                id: &tick,
-                started_at: at(0),
-                ended_at: at(0),
-                deep: false,
                 gate: "wake",
-                snapshot_digest: "",
-                config_digest: "",
-                sources: &[],
                 seen: &[(
                     signature_row(&sig, 14),
                     Sighting {
@@ -94,10 +108,7 @@ pub(crate) fn open(store: &mut Store, sig: &str) -> IncidentId {
                     signature: sig,
                     why: "new".to_owned(),
                 }],
-                joined: &[],
-                owed: &[],
-                http_cache: &BTreeMap::new(),
-                changes: &[],
+                ..quiet(&tick, 0)
             },
         )
         .unwrap();

@@ -1,7 +1,5 @@
-use std::collections::BTreeMap;
-
 use super::{
-    testing::{at, lock, open_one, store},
+    testing::{at, lock, open_one, quiet, store},
     *,
 };
 use crate::model::incident::IncidentOutcome;
@@ -213,20 +211,8 @@ fn two_ticks_of_one_counter_are_two_rows() {
     let guessed = store.next_tick(at(1)).unwrap();
     for id in [guessed.following(), guessed] {
         let end = TickEnd {
-            id: &id,
-            started_at: at(1),
-            ended_at: at(1),
-            deep: false,
-            gate: "quiet",
-            snapshot_digest: "",
-            config_digest: "",
-            sources: &[],
-            seen: &[],
-            opened: &[],
-            joined: &[],
             owed: &[("owed:x".to_owned(), "y".to_owned())],
-            http_cache: &BTreeMap::new(),
-            changes: &[],
+            ..quiet(&id, 1)
         };
         store.end_tick(&lock, &end).unwrap();
     }

@@ -185,10 +185,15 @@ fn hostile_payloads() {
 
 /// The placeholders of the payloads that matter here.
 fn filled(payload: &str) -> String {
-    let mut text = payload
+    let text = payload
         .replace("{{FENCE_BEGIN}}", "<<<untrusted 0011223344556677")
         .replace("{{FENCE_END}}", "untrusted 0011223344556677>>>")
         .replace("{{PREV_FENCE_END}}", "untrusted 8899aabbccddeeff>>>");
+    repeated(text)
+}
+
+/// `{{REPEAT:n:piece}}` of a payload, with the number in the place of `%d`.
+pub(crate) fn repeated(mut text: String) -> String {
     while let Some(start) = text.find("{{REPEAT:") {
         let end = start + text[start..].find("}}").unwrap();
         let (times, piece) = text[start + 9..end].split_once(':').unwrap();

@@ -42,6 +42,10 @@ mod papers;
 #[cfg(test)]
 mod pushes;
 #[cfg(test)]
+mod railway;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod retention;
 #[cfg(test)]
 mod silence;
@@ -59,3 +63,5 @@ mod support;
 mod units;
 #[cfg(test)]
 mod verbs;
+#[cfg(test)]
+mod vercel;

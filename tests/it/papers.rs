@@ -112,3 +112,96 @@ fn workflows_pin_every_action_by_hash() {
         );
     }
 }
+
+/// Every field stands there with its name, in the table of its struct.
+#[test]
+fn the_form_of_snapshots_is_documented_in_full() {
+    use tick::model::{
+        Sha, TickId,
+        signal::{
+            Change, ChangeKind, CollectorOutcome, Culprit, OutcomeKind, SNAPSHOT_SCHEMA, Severity, Signal, SignalKind,
+            Snapshot, Stood,
+        },
+    };
+    let at: chrono::DateTime<chrono::Utc> = "2026-11-29T03:00:00Z".parse().unwrap();
+    let sha = Sha::parse(&"a".repeat(40)).ok();
+    let text = || Some(String::from("x"));
+    // Literals without a rest: a new field does not compile here before it is written down there.
+    let snapshot = Snapshot {
+        schema: SNAPSHOT_SCHEMA,
+        tick: TickId::new("20261129T030000Z", 1),
+        started_at: at,
+        deep: false,
+        signals: vec![Signal {
+            source: "health".into(),
+            repo: "web".parse().unwrap(),
+            target: "web".into(),
+            kind: SignalKind::Health,
+            severity: Severity::Error,
+            title: "x".into(),
+            message: "x".into(),
+            signature: "7f3a91c07f3a91c0".parse().unwrap(),
+            count: 1,
+            first_seen: at,
+            last_seen: at,
+            release_sha: sha.clone(),
+            url: text(),
+            culprit: Some(Culprit {
+                file: "x.py".into(),
+                line: Some(1),
+                function: text(),
+            }),
+            evidence: serde_json::json!({}),
+        }],
+        collectors: vec![CollectorOutcome {
+            name: "health".into(),
+            repo: "web".parse().unwrap(),
+            target: "web".into(),
+            outcome: OutcomeKind::Failed,
+            ms: 1,
+            items: 0,
+            cause: "html".into(),
+            detail: "x".into(),
+            release_sha: sha.clone(),
+            requests: Some(1),
+            deploying_since: Some(at),
+            told: [ChangeKind::Merge].into(),
+            variables: Some([String::from("A")].into()),
+            blind_seconds: Some(1),
+        }],
+        open_pulls: Vec::new(),
+        changes: vec![Change {
+            at,
+            repo: "web".parse().unwrap(),
+            target: "web".into(),
+            source: "vercel".into(),
+            kind: ChangeKind::Merge,
+            key: "x".into(),
+            what: "x".into(),
+            sha,
+            url: text(),
+        }],
+        signed_by: 1,
+        stood: vec![Stood {
+            group: serde_json::json!({}),
+            known: serde_json::json!({}),
+            standing: serde_json::json!({}),
+        }],
+    };
+    let json = serde_json::to_value(&snapshot).unwrap();
+    let page = read("docs/SNAPSHOT.md");
+    for (heading, part) in [
+        ("Snapshot", &json),
+        ("Signal", &json["signals"][0]),
+        ("Collector", &json["collectors"][0]),
+        ("Change", &json["changes"][0]),
+    ] {
+        let cells = first_cells(&page, heading).join(" ");
+        let named: BTreeSet<&str> = cells
+            .split([' ', ',', '(', ')'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        let fields: BTreeSet<&str> = part.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(named, fields, "{heading}");
+    }
+}

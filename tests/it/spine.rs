@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, process::Output, time::Duration};
 
-use tick::demo::{Setup, World, WorldOptions};
+use tick::demo::{Pace, Setup, World, WorldOptions};
 
 /// A world with a home of the product in it.
 pub(crate) struct Stage {
@@ -21,6 +21,33 @@ impl Stage {
         change(&mut setup);
         let home = world.tick_home(&setup).unwrap();
         Self { world, home }
+    }
+
+    /// A home that only looks, at the world's platforms; nothing of the shop runs. Five minutes in.
+    pub(crate) fn platform(secret: (&str, &str), config: impl FnOnce(&World) -> serde_json::Value) -> Self {
+        let options = WorldOptions {
+            pace: Pace::Assumed,
+            app: false,
+            ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+        };
+        let world = World::start(options).unwrap();
+        let setup = Setup {
+            mode: "observe",
+            config: config(&world),
+            env: vec![(secret.0.to_owned(), secret.1.to_owned())],
+            ..Setup::new(PathBuf::from(env!("CARGO_BIN_EXE_tick")))
+        };
+        let home = world.tick_home(&setup).unwrap();
+        let stage = Self { world, home };
+        stage.step(5);
+        stage
+    }
+
+    /// Exit code, the JSON on standard output where it is JSON, and everything that was printed.
+    pub(crate) fn json(&self, args: &[&str]) -> (Option<i32>, serde_json::Value, String) {
+        let output = self.tick(args);
+        let said = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        (output.status.code(), said, shown(&output))
     }
 
     /// Runs the product at the world's time.
@@ -90,5 +117,27 @@ fn a_bug_in_production_becomes_a_merged_fix_and_one_mail() {
     }
     let mails = world.mail().take().unwrap();
     assert_eq!(mails.len(), 1, "{mails:?}");
+    // Every tick that woke decides the same when it is judged again, turn by turn.
+    let mut turns = 0;
+    for file in std::fs::read_dir(stage.home.join("signals")).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let Some(id) = name.strip_suffix(".json.zst") else {
+            continue;
+        };
+        let out = stage.tick(&["replay", id, "--json"]);
+        let text = shown(&out);
+        let replay: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{text}"));
+        for part in ["signatures", "causes", "turns"] {
+            assert_eq!(replay[part]["differ"], serde_json::json!([]), "{text}");
+            assert_eq!(replay[part]["unreadable"], 0, "{text}");
+        }
+        assert_eq!(
+            (&replay["gate"], &replay["genuine"]),
+            (&serde_json::json!(null), &serde_json::json!(true)),
+            "{text}"
+        );
+        turns += replay["turns"]["same"].as_u64().unwrap();
+    }
+    assert!(turns > 5, "{turns} turns");
     stage.world.finish().unwrap();
 }

@@ -49,6 +49,7 @@ impl Edge {
                 first: Duration::from_millis(200),
                 multiplier: 2.0,
                 random_factor: 0.5,
+                posts: false,
             },
         }
     }

@@ -48,7 +48,7 @@ pub struct Request<'a> {
     /// Largest body in decoded bytes.
     pub cap: usize,
     pub redirects: Redirects,
-    /// Holds for GET only.
+    /// Holds for GET, and for a POST that the policy knows to be a read.
     pub retry: RetryPolicy,
 }
 
@@ -134,7 +134,7 @@ impl Http {
         }
     }
 
-    /// One call with its redirects and, for GET, its retries. Any status is an answer, not an error.
+    /// One call with its redirects and, for a read, its retries. Any status is an answer, not an error.
     pub async fn send(&self, request: Request<'_>) -> Result<Response, HttpError> {
         self.tried(&request, &mut Sink::Whole(Vec::new())).await
     }
@@ -152,11 +152,7 @@ impl Http {
     async fn tried(&self, request: &Request<'_>, sink: &mut Sink<'_>) -> Result<Response, HttpError> {
         let started = clock::instant();
         let until = Instant::from_std(started) + request.deadline;
-        let tries = if request.method == Method::GET {
-            request.retry.attempts.max(1)
-        } else {
-            1
-        };
+        let tries = request.retry.tries(&request.method);
         let mut earlier: Vec<String> = Vec::new();
         loop {
             let result = self.once(request, until, sink).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::DateTime;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, Method, StatusCode, header};
 
 use super::HttpFailure;
 
@@ -18,6 +18,8 @@ pub struct RetryPolicy {
     pub multiplier: f64,
     /// Each wait is drawn from `1 ± this` of its length.
     pub random_factor: f64,
+    /// Also a POST is tried again.
+    pub posts: bool,
 }
 
 impl RetryPolicy {
@@ -27,6 +29,22 @@ impl RetryPolicy {
             first: Duration::ZERO,
             multiplier: 1.0,
             random_factor: 0.0,
+            posts: false,
+        }
+    }
+
+    /// For a POST that only reads, such as a query of GraphQL: to ask twice does nothing twice. Never for anything else.
+    #[must_use]
+    pub const fn of_reads_by_post(self) -> Self {
+        Self { posts: true, ..self }
+    }
+
+    /// How often a call with this method is made at most.
+    pub(super) fn tries(&self, method: &Method) -> u32 {
+        if method == Method::GET || (self.posts && method == Method::POST) {
+            self.attempts.max(1)
+        } else {
+            1
         }
     }
 
@@ -36,6 +54,7 @@ impl RetryPolicy {
             first: retry.first,
             multiplier: retry.multiplier,
             random_factor: retry.random_factor,
+            posts: false,
         }
     }
 
@@ -43,7 +62,9 @@ impl RetryPolicy {
     pub(super) fn after_answer(&self, status: StatusCode, headers: &HeaderMap, made: u32) -> Option<Duration> {
         let limited = status == StatusCode::FORBIDDEN && headers.contains_key(header::RETRY_AFTER);
         let transient = limited || matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504);
-        if !transient {
+        // Nothing is left for this hour, and nobody says how long to wait: to ask again would only burn what comes next.
+        let spent = headers.get("x-ratelimit-remaining").is_some_and(|left| left == "0");
+        if !transient || (spent && !headers.contains_key(header::RETRY_AFTER)) {
             return None;
         }
         Some(retry_after(headers).unwrap_or_else(|| self.wait(made, jitter())))
@@ -132,6 +153,7 @@ mod tests {
             first: Duration::from_secs(10),
             multiplier: 2.0,
             random_factor: 0.5,
+            posts: false,
         };
         assert_eq!(policy.wait(1, 0.5), Duration::from_secs(10));
         assert_eq!(policy.wait(3, 0.5), Duration::from_secs(40));
@@ -149,5 +171,27 @@ mod tests {
                 .is_some()
         );
         assert!(policy.after_failure(&HttpFailure::Emfile, 1).is_none());
+    }
+
+    #[test]
+    fn only_reads_are_repeated() {
+        let policy = RetryPolicy {
+            attempts: 3,
+            ..RetryPolicy::once()
+        };
+        let tries = |policy: RetryPolicy| [Method::GET, Method::POST, Method::PUT].map(|method| policy.tries(&method));
+        assert_eq!(tries(policy), [3, 1, 1]);
+        assert_eq!(tries(policy.of_reads_by_post()), [3, 3, 1]);
+    }
+
+    #[test]
+    fn a_spent_limit_is_not_asked_again() {
+        let policy = RetryPolicy::once();
+        let mut headers = HeaderMap::new();
+        headers.insert("x-ratelimit-remaining", "0".parse().unwrap());
+        let limited = StatusCode::TOO_MANY_REQUESTS;
+        assert_eq!(policy.after_answer(limited, &headers, 1), None);
+        headers.insert(header::RETRY_AFTER, "2".parse().unwrap());
+        assert_eq!(policy.after_answer(limited, &headers, 1), Some(Duration::from_secs(2)));
     }
 }

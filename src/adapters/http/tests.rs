@@ -215,6 +215,7 @@ fn safe_calls_are_tried_again_within_the_deadline() {
         first: Duration::from_millis(1),
         multiplier: 1.0,
         random_factor: 0.0,
+        posts: false,
     };
     let ok = fetch(&server, "/", |request| request.retry = policy).unwrap();
     assert_eq!((ok.status.as_u16(), count.load(Ordering::SeqCst)), (200, 3));
@@ -238,6 +239,7 @@ fn an_error_says_why_each_try_failed() {
         first: Duration::ZERO,
         multiplier: 1.0,
         random_factor: 0.0,
+        posts: false,
     };
     let error = fetch(&server, "/", |request| request.retry = policy).unwrap_err();
     assert_eq!(error.earlier.len(), 1);

@@ -51,23 +51,24 @@ struct Parent {
 }
 
 /// A token without the right to read the contents still sees whether CI is red; an empty repository has no commits.
+/// None: they could not be read, which is not that nothing landed.
 pub(super) async fn landed(
     session: &Session<'_>,
     place: &Place<'_>,
     reader: &Reader<'_>,
     branch: &str,
-) -> Result<Vec<Change>, Blind> {
+) -> Result<Option<Vec<Change>>, Blind> {
     let url = reader.url(&["commits"], &[("sha", branch), ("per_page", PAGE)]);
     let page = match reader.page(&url).await {
         Ok(page) => page,
-        Err(blind) if matches!(blind.cause.as_str(), "http-403" | "http-404" | "http-409") => return Ok(Vec::new()),
+        Err(blind) if matches!(blind.cause.as_str(), "http-403" | "http-404" | "http-409") => return Ok(None),
         Err(blind) => return Err(blind),
     };
     let listed: Vec<Listed> = parse(&page.body, "commits")?;
-    Ok(first_parents(&listed)
+    let landed = first_parents(&listed)
         .filter_map(|commit| change(session, place, commit))
-        .filter(|change| session.ctx.now - change.at <= BACK)
-        .collect())
+        .filter(|change| session.ctx.now - change.at <= BACK);
+    Ok(Some(landed.collect()))
 }
 
 fn first_parents(listed: &[Listed]) -> impl Iterator<Item = &Listed> {

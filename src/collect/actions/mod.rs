@@ -15,7 +15,10 @@ use super::{
     context::{Blind, CacheEntry, Piece, Place, Session},
     github::{Log, Reader},
 };
-use crate::{model::signal::OutcomeKind, text::ci};
+use crate::{
+    model::signal::{ChangeKind, OutcomeKind},
+    text::ci,
+};
 use causes::{MOST_CAUSES, causes, signal, without_jobs};
 use log::Intake;
 use wire::{Job, JobList, Run, RunList, Told, deciding, parse};
@@ -53,7 +56,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     };
     let mut blind = Vec::new();
     match landed {
-        Ok(changes) => piece.changes = changes,
+        Ok(Some(changes)) => {
+            piece.changes = changes;
+            piece.outcome.told.insert(ChangeKind::Merge);
+        }
+        Ok(None) => {}
         Err(why) => blind.push(why),
     }
     let newest = deciding(&runs);

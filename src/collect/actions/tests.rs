@@ -371,7 +371,7 @@ fn what_landed_within_a_day_is_a_change() {
     let [change] = &collected.changes[..] else {
         panic!("{collected:?}")
     };
-    assert_eq!(change.kind, crate::model::signal::ChangeKind::Merge);
+    assert_eq!(change.kind, ChangeKind::Merge);
     assert_eq!(change.key, SHA);
     assert!(change.what.starts_with("Show the average (") && !change.what.contains("fake-token"));
     assert_eq!(change.url.as_deref(), Some("https://forge.example/c/3"));

@@ -58,7 +58,9 @@ impl Event {
 /// What the build said about its failure: the lines that are marked as errors, else what went to standard error, else
 /// its last lines. Empty where nothing is left without the framing.
 pub(super) fn failing_lines(body: &[u8]) -> Result<String, Blind> {
-    let mut events: Vec<Event> = parse(body, "build log")?;
+    // Null stands for nothing, as a whole and in its place.
+    let events: Option<Vec<Option<Event>>> = parse(body, "build log")?;
+    let mut events: Vec<Event> = events.unwrap_or_default().into_iter().flatten().collect();
     events.sort_by_key(Event::place);
     let of = |counts: fn(&Event) -> bool| {
         let lines: Vec<&str> = events
@@ -168,10 +170,11 @@ mod tests {
         let wrapped = json!({ "created": 3, "type": "stderr", "payload": { "date": 3, "deploymentId": "dpl_b", "id": "3",
             "serial": "3", "text": "Module not found: Can't resolve './cart'\nnpm ERR! code 1\n" } });
         check(
-            &[flat(1, "command", None, "npm ci"), wrapped],
+            &[Value::Null, flat(1, "command", None, "npm ci"), wrapped],
             "Module not found: Can't resolve './cart'",
         );
         check(&[], "");
+        assert_eq!(failing_lines(b"null").unwrap(), "");
         assert!(failing_lines(b"{\"events\": []}").is_err());
     }
 

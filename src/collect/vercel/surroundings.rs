@@ -99,6 +99,7 @@ impl Look<'_> {
             }
             names.insert(name);
         }
+        self.piece.outcome.told.insert(ChangeKind::Variable);
         self.piece.outcome.variables = Some(names);
     }
 

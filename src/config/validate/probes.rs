@@ -52,13 +52,14 @@ const KEPT: [Kept; 3] = [
 
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
-        let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty();
+        let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty() && raw.railway.is_none();
         let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty() && raw.vercel.is_none());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
                 jsonrpc: raw.jsonrpc.clone(),
                 logs: raw.logs.clone(),
+                railway: raw.railway.clone(),
                 collectors: raw.collectors.clone(),
                 vercel: raw.vercel.clone(),
                 exec: raw.exec.clone(),
@@ -107,6 +108,7 @@ impl Checks<'_> {
             health,
             jsonrpc,
             logs: self.logs(&raw.logs, &at.key("logs")),
+            railway: raw.railway.as_ref().map(|raw| self.railway(raw, &at.key("railway"))),
             declared: self.declared(slot, raw, &at.key("collectors")),
             vercel: raw.vercel.as_ref().map(|raw| self.vercel(raw, &at.key("vercel"))),
             exec: self.exec(&raw.exec, &at.key("exec")),

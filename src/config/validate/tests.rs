@@ -293,6 +293,56 @@ fn known_variables_fill_a_shipped_collector() {
 }
 
 #[test]
+fn a_service_on_railway_needs_a_token_and_an_account_the_project() {
+    let text = |railway: &str| format!("{{\"repos\": {{\"api\": {{\"railway\": {{{railway}}}}}}}}}");
+    let with = |variable: &'static str, railway: &str| {
+        from_text(
+            &text(railway),
+            &home(),
+            &Environment::new([(variable, "not-a-real-token")]),
+        )
+    };
+    check(
+        &text("\"service\": \"api\""),
+        "repos.api.railway needs RAILWAY_TOKEN or RAILWAY_API_TOKEN; neither is set in the environment or .env | RAILWAY_TOKEN=… in .env",
+    );
+    check(
+        &text("\"service\": \"api\", \"token\": \"STAGING\""),
+        "repos.api.railway.token names STAGING, which is not set in the environment or .env | STAGING=… in .env",
+    );
+    let used = |config: &Config| {
+        config.repos.values().next().unwrap().targets[0]
+            .railway
+            .clone()
+            .unwrap()
+    };
+    let config = with("RAILWAY_TOKEN", "\"service\": \"api\"").unwrap();
+    assert!(matches!(
+        used(&config).token,
+        Some(crate::config::RailwayToken::Project { .. })
+    ));
+    assert!(
+        config.secrets.get("RAILWAY_TOKEN").is_some(),
+        "it is redacted everywhere"
+    );
+    assert_eq!(config.railway_api.as_str(), "https://backboard.railway.com/graphql/v2");
+    let problems = with("RAILWAY_API_TOKEN", "\"service\": \" \"").unwrap_err();
+    let told: Vec<String> = problems.iter().map(|p| format!("{} {}", p.path, p.what)).collect();
+    assert_eq!(
+        told,
+        [
+            "repos.api.railway.project is not given, and RAILWAY_API_TOKEN sees more than one project",
+            "repos.api.railway.service is empty",
+        ]
+    );
+    let account = with("RAILWAY_API_TOKEN", "\"service\": \"api\", \"project\": \"p\"").unwrap();
+    assert!(matches!(
+        used(&account).token,
+        Some(crate::config::RailwayToken::Account { .. })
+    ));
+}
+
+#[test]
 fn a_project_on_vercel_needs_its_token_and_names_that_can_be() {
     let vercel = |text: &str| format!("{{\"repos\": {{\"web\": {{\"vercel\": {text}}}}}}}");
     check(

@@ -23,6 +23,18 @@ fn untrusted(text: &str) -> Untrusted {
     Untrusted::new(text, &Redactor::default())
 }
 
+/// Subject and body in which every text from outside is this one.
+pub(crate) fn filled(text: &str) -> (String, String) {
+    let mut words = words(Status::NeedsYou);
+    // All but the sample are lines when they come here.
+    let line = untrusted(text).line(300);
+    (words.title, words.why) = (line.clone(), line.clone());
+    words.culprit = Some(line.clone());
+    words.before = vec![line];
+    words.sample = Some(untrusted(text));
+    mail(&words)
+}
+
 #[test]
 fn an_alert_reads_from_the_top() {
     let mut words = words(Status::NeedsYou);

@@ -1,4 +1,4 @@
-mod inert;
+pub(crate) mod inert;
 
 use super::{sheet::BODY_MOST, *};
 use crate::{model::evidence::Witness, text::Redactor};

@@ -15,7 +15,7 @@ use crate::{
     model::{
         IncidentId, Signature, Slot,
         incident::Incident,
-        signal::{Severity, Signal, Snapshot},
+        signal::{Severity, Signal, Snapshot, Stood},
     },
     steps::{Ctx, effect::EffectKind, silence},
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
@@ -39,6 +39,8 @@ pub(super) struct Found {
     pub(super) inventory: Vec<SignatureRow>,
     /// Incidents that a person has, or said no to, and why they have to hear of them again.
     pub(super) worse: Vec<(IncidentId, SignatureRow, String)>,
+    /// How each cause was judged, for `tick replay`.
+    pub(super) stood: Vec<Stood>,
 }
 
 pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found: &mut Found) -> Result<()> {
@@ -67,6 +69,11 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
         let mut standing = dedup::standing(&group, facts.as_ref());
+        found.stood.push(Stood {
+            group: serde_json::to_value(&group)?,
+            known: serde_json::to_value(&facts)?,
+            standing: serde_json::to_value(&standing)?,
+        });
         let silenced = hold::silence(&silences, repo, &row.target, ctx.now()).is_some();
         if silenced && hold::can_be_silenced(row.kind) {
             standing = hold::silenced(standing);

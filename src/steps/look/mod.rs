@@ -32,6 +32,8 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         collectors: collected.collectors,
         open_pulls: collected.open_pulls,
         changes: collected.changes,
+        signed_by: text::signature::VERSION,
+        stood: Vec::new(),
     };
     sign_anew(ctx, lock)?;
     let sources = sources::rows(&known, &snapshot, &collected.cursors, started);
@@ -47,7 +49,9 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
         group(ctx, &snapshot, &known, woken, &mut found)?;
     }
     if woken || snapshot.blind().next().is_some() {
-        snapshots::archive(signals, &ctx.tick, &encoded).context("keep the snapshot")?;
+        snapshot.stood = std::mem::take(&mut found.stood);
+        let kept = snapshots::encode(&snapshot)?;
+        snapshots::archive(signals, &ctx.tick, &kept).context("keep the snapshot")?;
     }
     super::silence::clear(ctx)?;
     let owed = messages::owed(
@@ -105,7 +109,8 @@ fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
 /// How a tick's row begins when its gate gave no answer.
 const FAULT: &str = "fault: ";
 
-fn gate_word(gate: &GateResult) -> String {
+/// The gate's answer as a tick's row holds it.
+pub(super) fn gate_word(gate: &GateResult) -> String {
     match gate {
         GateResult::Quiet => "quiet".to_owned(),
         GateResult::Wake(reasons) => format!("wake: {}", reasons.join("; ")),

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::{
     adapters::http::Http,
     collect::{self, CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources},
-    decide::retention::KEPT,
+    decide::{before, retention::KEPT},
     model::{
         Sha,
         signal::{Change, ChangeKind, CollectorOutcome, OutcomeKind, REMOVED, Snapshot},
@@ -104,12 +104,14 @@ fn source(
         .release_sha
         .clone()
         .or_else(|| old.and_then(|o| o.release.clone()));
+    let first_ok_at = old.and_then(|o| o.first_ok_at).or(ok.then_some(started));
+    let told = before::told(&outcome.told, outcome.release_sha.is_some(), first_ok_at, started);
     let same_release = old.is_some_and(|o| o.release == release);
     SourceRow {
         repo: outcome.repo.clone(),
         target: outcome.target.clone(),
         collector: outcome.name.clone(),
-        first_ok_at: old.and_then(|o| o.first_ok_at).or(ok.then_some(started)),
+        first_ok_at,
         // The start of the look, so that what happens while it runs is read by the next one.
         last_ok_at: if ok {
             Some(started)
@@ -135,8 +137,12 @@ fn source(
             .or_else(|| old.and_then(|o| o.variables.clone())),
         // Only what a look saw holds anything back.
         deploying_since: outcome.deploying_since,
+        told,
     }
 }
+
+/// Changes that one look stores.
+const MOST_CHANGES: usize = 500;
 
 /// What changed by this look: what the collectors tell, and what the rows of sources show.
 pub(super) fn changes(
@@ -146,8 +152,10 @@ pub(super) fn changes(
     started: DateTime<Utc>,
 ) -> Vec<Change> {
     let mut changes = told;
-    // Older ones would be forgotten and stored again every day.
-    changes.retain(|change| change.at > started - KEPT);
+    changes.retain(|change| before::is_kept(change, KEPT, started));
+    // No source fills the ledger, whatever it tells.
+    changes.sort_by_key(|change| std::cmp::Reverse(change.at));
+    changes.truncate(MOST_CHANGES);
     for row in rows {
         let old = known
             .iter()
@@ -190,6 +198,8 @@ fn noticed(old: &SourceRow, new: &SourceRow) -> Vec<Change> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn row(release: char, variables: &[&str]) -> SourceRow {
@@ -207,6 +217,7 @@ mod tests {
             release_since: None,
             variables: Some(variables.iter().map(|&name| name.to_owned()).collect()),
             deploying_since: None,
+            told: BTreeSet::new(),
         }
     }
 

@@ -71,7 +71,22 @@ fn assert_quiet(text: &str, body: &str) {
     assert!(!alive, "{text:?} is alive in:\n{body}");
 }
 
-fn assert_all_inert(text: &str) {
+/// Title and body in which every text from outside is this one.
+pub(crate) fn page(text: &str, readers: Readers) -> (String, String) {
+    with(&filled(text), readers, MERGES, true, |w| (pr_title(w), pr_body(w)))
+}
+
+/// A page for readers, whose samples, place and words of people and agents hold production's text, but not its template.
+pub(crate) fn page_of_production(text: &str, readers: Readers) -> (String, String) {
+    let mut p = parts();
+    p.samples = vec![raw(text)];
+    (p.place, p.error, p.proof.red) = (text.to_owned(), text.to_owned(), text.to_owned());
+    p.said = raw(text);
+    p.audit.reasons = vec![text.to_owned()];
+    with(&p, readers, MERGES, true, |w| (pr_title(w), pr_body(w)))
+}
+
+pub(crate) fn assert_all_inert(text: &str) {
     let p = filled(text);
     for readers in [Readers::Team, Readers::Strangers] {
         for (next, proven) in [(MERGES, true), (Next::Draft, true), (ASKS, true), (ASKS, false)] {
