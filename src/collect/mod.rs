@@ -20,11 +20,13 @@ mod logs;
 mod matrix;
 mod memory;
 mod offline;
+mod page;
 mod paging;
 mod plausible;
 mod probe;
 mod pulls;
 mod railway;
+mod rdap;
 mod report;
 mod requests;
 #[cfg(test)]
@@ -40,6 +42,7 @@ use futures_util::future::{Either, join_all, select};
 pub use actions::CI_IS_RED;
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
 pub use declared::{Shipped, check, shipped};
+pub use page::pages;
 
 use context::{Piece, Place, Session};
 

@@ -21,6 +21,7 @@ pub mod past;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
+pub mod rules;
 mod settle;
 #[cfg(test)]
 mod testing;

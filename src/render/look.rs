@@ -1,31 +1,33 @@
 //! What one look without configuration tells: pages and repositories, each with what is wrong, and what follows.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::page::{Page, count};
 use crate::{
-    decide::past::PastCause,
-    model::{Sha, past::Past, pull::Rules},
+    decide::{
+        past::{self, PastCause, Revert},
+        rules::{Leave, leave},
+    },
+    model::{
+        page::{Certificate, Domain, PageState, SeenPage},
+        past::Past,
+        pull::Rules,
+    },
 };
 
 /// Causes of one repository that are shown; `--json` has all.
-const MOST: usize = 12;
-
-/// One page.
-#[derive(Debug, Clone, Serialize)]
-pub struct SeenPage {
-    pub url: String,
-    /// None: nobody answered, and `why` says it.
-    pub status: Option<u16>,
-    pub why: String,
-    pub ms: u64,
-    pub redirects_to: Option<String>,
-    pub certificate_until: Option<DateTime<Utc>>,
-    /// None where no registry told it.
-    pub domain_until: Option<DateTime<Utc>>,
-}
+const MOST: usize = 10;
+/// Looks that are named.
+const MOST_LOOKS: usize = 3;
+/// An answer that takes longer is called slow.
+const SLOW_MS: u64 = 2000;
+/// Days before an end that are told as soon.
+const SOON_DAYS: i64 = 30;
+/// Where texts begin below a page or a repository.
+const COLUMN: usize = 15;
 
 /// One repository.
 #[derive(Debug, Clone, Serialize)]
@@ -34,17 +36,21 @@ pub struct SeenRepo {
     pub days: u32,
     pub past: Past,
     pub causes: Vec<PastCause>,
-    /// What a merge needs there; the reason where it could not be read.
-    pub rules: Result<Rules, String>,
+    /// What a merge needs there; none where it could not be read.
+    pub rules: Option<Rules>,
+    pub rules_unread: Option<String>,
     /// The highest rung without more equipment, and what the next one needs.
     pub rung: String,
     pub needs: Vec<String>,
 }
 
-impl SeenPage {
-    pub fn is_bad(&self) -> bool {
-        self.status.is_none_or(|status| status >= 400)
-    }
+/// Some user feels it, or will soon: what the gate would wake for.
+pub fn is_bad(page: &SeenPage) -> bool {
+    past::wakes(&page.signals)
+}
+
+pub fn is_blind(page: &SeenPage) -> bool {
+    matches!(page.state, PageState::Blind(_))
 }
 
 impl SeenRepo {
@@ -53,99 +59,256 @@ impl SeenRepo {
     }
 }
 
-pub fn page(page: &SeenPage, now: DateTime<Utc>) -> String {
-    let mut text = String::new();
-    let _ = match page.status {
-        Some(status) if page.is_bad() => writeln!(text, "{} is broken: it answers {status}.", page.url),
-        Some(status) => writeln!(text, "{} answers {status} in {} ms.", page.url, page.ms),
-        None => writeln!(text, "{} does not answer: {}.", page.url, page.why),
+pub fn page(seen: &SeenPage, now: DateTime<Utc>) -> String {
+    let mut page = Page::default();
+    page.paragraph(&verdict(seen));
+    let ends = |at: DateTime<Utc>| until(at, now);
+    let certificate = match &seen.certificate {
+        Certificate::None => "none: it is served without TLS".to_owned(),
+        Certificate::Until(at) => ends(*at),
+        Certificate::Unknown => "not known: no connection got so far".to_owned(),
     };
-    if let Some(to) = &page.redirects_to {
-        let _ = writeln!(text, "  redirects    to {to}");
+    page.hanging("  certificate", COLUMN, &certificate);
+    let domain = match &seen.domain {
+        Domain::None => "none: an address or a name of this machine".to_owned(),
+        Domain::Until { name, at } => format!("{name}, {}", ends(*at)),
+        Domain::Unknown(why) => format!("not known: {why}"),
+    };
+    page.hanging("  domain", COLUMN, &domain);
+    if is_bad(seen) {
+        page.hanging("  model", COLUMN, "a tick would ask one about this");
     }
-    let certificate = match page.certificate_until {
-        Some(until) => until_text(until, now),
-        None if page.url.starts_with("http://") => "none: the page is served without TLS".to_owned(),
-        None => "not known".to_owned(),
-    };
-    let domain = page
-        .domain_until
-        .map_or_else(|| "not known".to_owned(), |until| until_text(until, now));
-    let _ = writeln!(text, "  certificate  {certificate}\n  domain       {domain}");
-    text
+    page.finish()
 }
 
-fn until_text(until: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let days = (until - now).num_days();
-    let date = until.format("%Y-%m-%d");
-    if until <= now {
-        format!("expired on {date}")
+fn verdict(seen: &SeenPage) -> String {
+    let url = match &seen.sends_to {
+        Some(to) => format!("{}, which sends its visitors to {to},", seen.url),
+        None => seen.url.clone(),
+    };
+    let (status, ms) = (seen.status.unwrap_or_default(), seen.ms.unwrap_or_default());
+    match &seen.state {
+        PageState::Up if ms >= SLOW_MS => format!("{url} is slow: it answers {status} after {} ms.", thousands(ms)),
+        PageState::Up => format!("{url} answers {status} in {} ms.", thousands(ms)),
+        PageState::Down(what) => format!("{url} is down: {what} ({} of {} samples).", seen.samples, seen.samples),
+        PageState::Blind(why) => format!("{url} cannot be judged: {why}."),
+    }
+}
+
+fn until(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let (days, date) = ((at - now).num_days(), at.format("%Y-%m-%d"));
+    let left = count(u64::try_from(days).unwrap_or(0), "day");
+    if at <= now {
+        format!("EXPIRED on {date}")
+    } else if days < SOON_DAYS {
+        format!("ends soon: {date}, in {left}")
     } else {
-        format!("until {date}, {days} days")
+        format!("until {date}, {left}")
     }
 }
 
-pub fn repo(repo: &SeenRepo, now: DateTime<Utc>) -> String {
-    let mut text = String::new();
-    let red = repo.past.runs.iter().filter(|run| !run.green).count();
-    let runs = repo.past.runs.len();
-    let branch = &repo.past.branch;
-    let _ = match (repo.is_red(), runs, repo.past.blind.is_empty()) {
-        (_, 0, false) => writeln!(text, "{}: CI could not be read.", repo.name),
-        (_, 0, true) => writeln!(text, "{}: no run on {branch} in {} days.", repo.name, repo.days),
-        (true, ..) => writeln!(text, "{}: {branch} is red.", repo.name),
-        (false, ..) => writeln!(text, "{}: {branch} is green.", repo.name),
+pub fn repo(seen: &SeenRepo, now: DateTime<Utc>) -> String {
+    let mut page = Page::default();
+    head(&mut page, seen, now);
+    for cause in seen.causes.iter().take(MOST) {
+        page.blank();
+        one(&mut page, cause, now);
+    }
+    if let Some(more) = seen.causes.len().checked_sub(MOST).filter(|more| *more > 0) {
+        page.blank();
+        page.line(format!("  and {}: --json lists them", count(more as u64, "more cause")));
+    }
+    page.blank();
+    if !seen.past.runs.is_empty() {
+        page.hanging("  model", COLUMN, &asked(seen, now));
+    }
+    page.hanging("  rules", COLUMN, &rules(seen));
+    if !seen.needs.is_empty() || seen.past.blind.is_empty() {
+        page.hanging("  here", COLUMN, &here(seen));
+    }
+    for what in unread(seen) {
+        page.hanging("  not read", COLUMN, &what);
+    }
+    page.finish()
+}
+
+fn head(page: &mut Page, seen: &SeenRepo, now: DateTime<Utc>) {
+    let Past { branch, runs, .. } = &seen.past;
+    let red = runs.iter().filter(|run| !run.green).count();
+    let since = seen
+        .causes
+        .iter()
+        .filter(|cause| cause.red_now)
+        .map(|cause| cause.since)
+        .min();
+    let name = &seen.name;
+    page.paragraph(&match (since, runs.len(), seen.past.blind.is_empty()) {
+        (Some(since), ..) => format!("{name}: {branch} is red since {}.", when(since, now)),
+        (None, 0, false) => format!("{name}: its CI could not be read."),
+        (None, 0, true) => format!("{name}: no workflow ran on {branch} in {} days.", seen.days),
+        (None, ..) => format!("{name}: {branch} is green."),
+    });
+    if runs.is_empty() {
+        return;
+    }
+    let span = match seen.past.reaches_back_to {
+        Some(at) => format!("since {}", when(at, now)),
+        None => format!("in {} days", seen.days),
     };
-    if runs > 0 {
-        let causes = repo.causes.len();
-        let _ = writeln!(
-            text,
-            "{red} of {runs} runs in {} days were red, by {}.",
-            repo.days,
-            counted(causes, "cause")
-        );
-    }
-    for cause in repo.causes.iter().take(MOST) {
-        text.push_str(&one(cause, now));
-    }
-    if let Some(more) = repo.causes.len().checked_sub(MOST).filter(|more| *more > 0) {
-        let _ = writeln!(text, "\n  and {more} more: --json lists them");
-    }
-    text.push_str(&follows(repo));
-    text
+    page.paragraph(&match (red, seen.causes.len()) {
+        (0, 0) => format!("{} {span}, none of them red.", count(runs.len() as u64, "run")),
+        (_, causes) => format!(
+            "{red} of {} {span} were red, by {}.",
+            count(runs.len() as u64, "run"),
+            count(causes as u64, "cause")
+        ),
+    });
 }
 
-fn one(cause: &PastCause, now: DateTime<Utc>) -> String {
-    let short = cause.signature.short();
+fn one(page: &mut Page, cause: &PastCause, now: DateTime<Utc>) {
     let title = cause
         .title
         .split_once(": ")
         .map_or(cause.title.as_str(), |(_, title)| title);
-    let state = match (cause.red_now, &cause.flaky_at) {
-        (_, Some(sha)) => format!("flaky: red and green at {}", sha.short()),
-        (true, None) => "red now".to_owned(),
-        (false, None) => "over".to_owned(),
-    };
-    let mut text = format!("\n  {short}  {title}\n");
-    let (first, last) = (at(cause.first_seen, now), at(cause.last_seen, now));
-    let runs = counted(usize::try_from(cause.runs).unwrap_or(usize::MAX), "run");
-    let _ = writeln!(text, "            {state}; {runs}, first {first}, last {last}");
+    page.hanging(&format!("  {}", cause.signature.short()), 12, title);
+    let mut line = |text: &str| page.hanging("", 12, text);
+    line(&sight(cause, now));
+    line(&woken(cause, now));
     if let Some(revert) = &cause.revert {
-        let (commit, before) = (revert.commit.short(), revert.green_before.short());
-        let again = match &revert.green_again {
-            Some(sha) => format!("green again with {}", Sha::short(sha)),
-            None => "not green since".to_owned(),
-        };
-        let _ = writeln!(text, "            green at {before}, red with {commit}, {again}");
-        let _ = writeln!(
-            text,
-            "            taking back {commit} alone would have mended it (guess)"
-        );
+        for text in mended(revert) {
+            line(&text);
+        }
     }
-    text
 }
 
-fn at(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
+fn sight(cause: &PastCause, now: DateTime<Utc>) -> String {
+    let (first, last) = (when(cause.first_seen, now), when(cause.last_seen, now));
+    let runs = count(cause.runs, "run");
+    let span = if cause.runs == 1 {
+        format!("1 run, {last}")
+    } else {
+        format!("{runs}, first {first}, last {last}")
+    };
+    match (&cause.flaky_at, cause.red_now) {
+        (Some(sha), true) => format!("flaky, and red now: red and green at {}; {span}", sha.short()),
+        (Some(sha), false) => format!("flaky: red and green at {}, no commit in between; {span}", sha.short()),
+        (None, true) => format!("red now: {span}"),
+        (None, false) => format!("over: {span}"),
+    }
+}
+
+fn woken(cause: &PastCause, now: DateTime<Utc>) -> String {
+    match cause.woken.as_slice() {
+        [] if cause.missed => "would have woken no model: it was over before the next look".to_owned(),
+        [] => "would have woken no model: the gate sleeps through it".to_owned(),
+        looks => {
+            let shown: Vec<String> = looks.iter().take(MOST_LOOKS).map(|look| when(*look, now)).collect();
+            let more = looks.len() - shown.len();
+            let more = if more > 0 {
+                format!(" and {more} times more")
+            } else {
+                String::new()
+            };
+            format!("would have woken a model: {}{more}", shown.join(", "))
+        }
+    }
+}
+
+/// What was measured, then the guess that follows from it.
+fn mended(revert: &Revert) -> Vec<String> {
+    let (commit, green) = (revert.commit.short(), revert.green_before.short());
+    let title = revert
+        .title
+        .as_ref()
+        .map(|title| format!(" \"{title}\""))
+        .unwrap_or_default();
+    let again = match &revert.green_again {
+        Some(sha) => format!("green again at {}", sha.short()),
+        None => "not green since".to_owned(),
+    };
+    let between = match revert.landed {
+        Some(1) => "the next commit".to_owned(),
+        Some(n) => format!("the last of {n} commits after it"),
+        None => "how many commits lie between is not known".to_owned(),
+    };
+    let measured = format!("green at {green}, red at {commit}{title}, {between}; {again}");
+    let guess = match (revert.landed, &revert.green_again) {
+        (Some(1), None) => format!("guess: taking {commit} back alone would mend it"),
+        (Some(1), Some(_)) => format!("guess: taking {commit} back alone would have mended it"),
+        (Some(_) | None, _) => return vec![measured],
+    };
+    vec![measured, guess]
+}
+
+fn asked(seen: &SeenRepo, now: DateTime<Utc>) -> String {
+    let looks: BTreeSet<DateTime<Utc>> = past::asked(&seen.causes);
+    let span = match seen.past.reaches_back_to {
+        Some(at) => format!("since {}", when(at, now)),
+        None => format!("in {} days", seen.days),
+    };
+    let all = seen.past.runs.iter().all(|run| !run.unread);
+    let least = if all { "" } else { "at least " };
+    match looks.len() {
+        0 if all => format!("would not have been asked {span}, with a look every 15 minutes"),
+        n => format!(
+            "would have been asked {least}{} {span}, with a look every 15 minutes",
+            count(n as u64, "time")
+        ),
+    }
+}
+
+fn rules(seen: &SeenRepo) -> String {
+    let Some(rules) = &seen.rules else {
+        let why = seen.rules_unread.as_deref().unwrap_or("they were not read");
+        return format!("not known: {why}");
+    };
+    let names: Vec<&str> = rules.required_checks.iter().map(|check| check.name.as_str()).collect();
+    let checks = if names.is_empty() {
+        "no check is required, tick wants green ones anyway".to_owned()
+    } else {
+        format!("required: {}", names.join(", "))
+    };
+    let leaves = match leave(rules) {
+        Leave::Merges => "they let tick merge by itself what it proved".to_owned(),
+        Leave::Asks(what) => format!("tick may open a pull request and merges after {}", what.join(" and ")),
+        Leave::Person(why) => format!("tick may open a pull request, a person merges: {why}"),
+    };
+    format!("{leaves}; {checks}")
+}
+
+fn here(seen: &SeenRepo) -> String {
+    match seen.needs.as_slice() {
+        [] => format!("equipped for {}", seen.rung),
+        needs => format!("equipped for {}; more needs: {}", seen.rung, needs.join("; ")),
+    }
+}
+
+fn unread(seen: &SeenRepo) -> Vec<String> {
+    let mut what = Vec::new();
+    if seen.past.without_logs && !seen.causes.is_empty() {
+        what.push(
+            "logs, which the forge shows nobody without GITHUB_TOKEN: causes are told by job and step".to_owned(),
+        );
+    }
+    let unread = seen.past.runs.iter().filter(|run| run.unread).count();
+    if unread > 0 {
+        what.push(format!(
+            "why {} older {} red",
+            count(unread as u64, "run"),
+            if unread == 1 { "was" } else { "were" }
+        ));
+    }
+    if let Some(at) = seen.past.reaches_back_to {
+        what.push(format!("runs before {}: there are too many", at.format("%Y-%m-%d")));
+    }
+    what.extend(seen.past.blind.iter().take(MOST_LOOKS).cloned());
+    if let Some(more) = seen.past.blind.len().checked_sub(MOST_LOOKS).filter(|more| *more > 0) {
+        what.push(format!("and {more} more"));
+    }
+    what
+}
+
+fn when(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     if time.date_naive() == now.date_naive() {
         time.format("today %H:%M").to_string()
     } else {
@@ -153,82 +316,14 @@ fn at(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-fn counted(n: usize, word: &str) -> String {
-    format!("{n} {word}{}", if n == 1 { "" } else { "s" })
-}
-
-fn follows(repo: &SeenRepo) -> String {
-    let mut text = String::new();
-    let woken: u64 = repo.causes.iter().map(|cause| cause.woken).sum();
-    let times = counted(usize::try_from(woken).unwrap_or(usize::MAX), "time");
-    let _ = writeln!(
-        text,
-        "\n  model     would have been asked {times} in {} days",
-        repo.days
-    );
-    let _ = writeln!(text, "  rules     {}", rules(&repo.rules));
-    let needs = if repo.needs.is_empty() {
-        String::new()
+fn thousands(n: u64) -> String {
+    if n < 1000 {
+        n.to_string()
     } else {
-        format!("; more needs: {}", repo.needs.join(", "))
-    };
-    let _ = writeln!(text, "  tick may  {}{needs}", repo.rung);
-    let unread = repo.past.runs.iter().filter(|run| run.unread).count();
-    if unread > 0 {
-        let _ = writeln!(
-            text,
-            "  not read  why {} were red: only the newest are read",
-            counted(unread, "run")
-        );
+        format!("{},{:03}", n / 1000, n % 1000)
     }
-    for why in repo.past.blind.iter().take(3) {
-        let _ = writeln!(text, "  not read  {why}");
-    }
-    text
-}
-
-fn rules(rules: &Result<Rules, String>) -> String {
-    let rules = match rules {
-        Ok(rules) => rules,
-        Err(why) => return format!("not known: {why}"),
-    };
-    let mut parts = Vec::new();
-    let checks = rules.required_checks.len();
-    if checks > 0 {
-        let names: Vec<&str> = rules.required_checks.iter().map(|check| check.name.as_str()).collect();
-        parts.push(format!("{} required ({})", counted(checks, "check"), names.join(", ")));
-    }
-    if rules.required_approvals > 0 {
-        parts.push(format!(
-            "{} by a person",
-            counted(rules.required_approvals as usize, "approval")
-        ));
-    }
-    let flags = [
-        (rules.code_owner_review, "a code owner's review"),
-        (rules.conversation_resolution, "resolved threads"),
-        (rules.signed_commits, "signed commits"),
-        (rules.linear_history, "linear history"),
-        (rules.merge_queue, "a merge queue"),
-        (!rules.required_deployments.is_empty(), "deployments"),
-        (!rules.squash_allowed, "no squash merge, so tick merges nothing"),
-        (
-            rules.unread.is_some(),
-            "a part that this token may not read, so tick merges nothing",
-        ),
-    ];
-    parts.extend(
-        flags
-            .iter()
-            .filter(|(holds, _)| *holds)
-            .map(|(_, what)| (*what).to_owned()),
-    );
-    if parts.is_empty() {
-        return "none: a merge needs nothing there; tick waits for green checks anyway".to_owned();
-    }
-    parts.join(", ")
 }
 
 pub fn saved(file: &str) -> String {
-    format!("\nSaved as {file}. Next: tick config check, then tick --observe\n")
+    format!("\nSaved: {file}\nNext: tick config check, then tick --observe\n")
 }
