@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A front page may be long; a longer one is something else.
-const CAP: usize = 4 << 20;
+const CAP: usize = 1 << 20;
 /// A certificate is a warning from the smaller of this and a third of its lifetime on.
 const EXPIRY_DAYS: i64 = 21;
 /// Headers that say which proxy answered for a service that did not.

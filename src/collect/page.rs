@@ -19,7 +19,6 @@ use crate::{
     model::{
         Slot,
         page::{Certificate, PageState, SeenPage},
-        signal::OutcomeKind,
     },
 };
 
@@ -35,7 +34,7 @@ pub async fn pages(ctx: &CollectContext<'_>, registries: Url) -> BTreeMap<Slot, 
     let (mut pages, mut pieces): (Vec<_>, Vec<_>) = looks.into_iter().unzip();
     offline::judge(&mut pieces);
     for ((_, page), piece) in pages.iter_mut().zip(pieces) {
-        if piece.outcome.outcome == OutcomeKind::Failed {
+        if piece.outcome.cause == offline::CAUSE {
             page.state = PageState::Blind(piece.outcome.detail);
         }
         page.signals = piece.signals;

@@ -42,23 +42,11 @@ fn look(url: Url, registries: Url) -> SeenPage {
 }
 
 fn site() -> Server {
-    Server::start(|request| match path(request) {
+    Server::start(|request| match path(request).split('?').next().unwrap() {
         "/ok" => reply(200, &[], "hello"),
-        "/long" => reply(200, &[], &"<p>much</p>".repeat(100_000)),
+        "/long" => reply(200, &[], &"<p>much</p>".repeat(50_000)),
         "/500" => reply(500, &[], ""),
         "/429" => reply(429, &[], ""),
-        "/away" => {
-            let host = request
-                .lines()
-                .find_map(|line| line.strip_prefix("host: "))
-                .unwrap_or_default();
-            let port = host.rsplit(':').next().unwrap_or_default();
-            reply(
-                302,
-                &[("location", &format!("http://www.localhost:{port}/ok?session=1"))],
-                "",
-            )
-        }
         "/private" => reply(302, &[("location", "http://169.254.169.254/latest/meta-data/")], ""),
         other => panic!("{other}"),
     })
@@ -91,12 +79,13 @@ fn what_users_feel_is_said_and_the_rest_is_not_judged() {
 #[test]
 fn visitors_are_followed_and_their_query_is_nobodys_business() {
     let site = site();
-    let mut url = site.url("/away");
-    url.set_host(Some("localhost")).unwrap();
-    let seen = look(url, nowhere());
-    assert_eq!(seen.state, PageState::Up);
-    let to = seen.sends_to.unwrap();
-    assert!(to.starts_with("http://www.localhost:") && to.ends_with("/ok"), "{to}");
+    let to = site.url("/ok?session=1");
+    let door = Server::start(move |_| reply(302, &[("location", to.as_str())], ""));
+    let seen = look(door.url("/"), nowhere());
+    assert_eq!(
+        (seen.state, seen.sends_to),
+        (PageState::Up, Some(site.url("/ok").to_string()))
+    );
 }
 
 #[test]
@@ -165,11 +154,6 @@ fn the_registry_of_the_name_says_when_it_ends() {
         _ => reply(404, &[], ""),
     });
     let found = domain("www.shop.co.localhost", &knows);
-    assert!(
-        matches!(&found, Domain::Unknown(why) if why.contains("no such name")),
-        "{found:?}"
-    );
-    let found = domain("shop.co.localhost", &knows);
     assert!(
         matches!(&found, Domain::Until { name, at } if name == "shop.co.localhost" && *at == ends),
         "{found:?}"

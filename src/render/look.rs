@@ -1,7 +1,5 @@
 //! What one look without configuration tells: pages and repositories, each with what is wrong, and what follows.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
@@ -122,8 +120,9 @@ pub fn repo(seen: &SeenRepo, now: DateTime<Utc>) -> String {
     if !seen.past.runs.is_empty() {
         page.hanging("  model", COLUMN, &asked(seen, now));
     }
-    page.hanging("  rules", COLUMN, &rules(seen));
-    if !seen.needs.is_empty() || seen.past.blind.is_empty() {
+    // What could not even be found has none.
+    if !seen.past.branch.is_empty() {
+        page.hanging("  rules", COLUMN, &rules(seen));
         page.hanging("  here", COLUMN, &here(seen));
     }
     for what in unread(seen) {
@@ -151,10 +150,7 @@ fn head(page: &mut Page, seen: &SeenRepo, now: DateTime<Utc>) {
     if runs.is_empty() {
         return;
     }
-    let span = match seen.past.reaches_back_to {
-        Some(at) => format!("since {}", when(at, now)),
-        None => format!("in {} days", seen.days),
-    };
+    let span = span(seen, now);
     page.paragraph(&match (red, seen.causes.len()) {
         (0, 0) => format!("{} {span}, none of them red.", count(runs.len() as u64, "run")),
         (_, causes) => format!(
@@ -185,7 +181,7 @@ fn sight(cause: &PastCause, now: DateTime<Utc>) -> String {
     let (first, last) = (when(cause.first_seen, now), when(cause.last_seen, now));
     let runs = count(cause.runs, "run");
     let span = if cause.runs == 1 {
-        format!("1 run, {last}")
+        format!("once, {last}")
     } else {
         format!("{runs}, first {first}, last {last}")
     };
@@ -205,7 +201,7 @@ fn woken(cause: &PastCause, now: DateTime<Utc>) -> String {
             let shown: Vec<String> = looks.iter().take(MOST_LOOKS).map(|look| when(*look, now)).collect();
             let more = looks.len() - shown.len();
             let more = if more > 0 {
-                format!(" and {more} times more")
+                format!(" and {more} more")
             } else {
                 String::new()
             };
@@ -226,34 +222,42 @@ fn mended(revert: &Revert) -> Vec<String> {
         Some(sha) => format!("green again at {}", sha.short()),
         None => "not green since".to_owned(),
     };
-    let between = match revert.landed {
-        Some(1) => "the next commit".to_owned(),
-        Some(n) => format!("the last of {n} commits after it"),
-        None => "how many commits lie between is not known".to_owned(),
+    let only = revert.landed == Some(1);
+    let red = match revert.landed {
+        Some(1) => format!("red at the next commit, {commit}{title}"),
+        Some(n) => format!("red {n} commits later, at {commit}{title}"),
+        None => format!("red at {commit}{title}, which need not be the next commit"),
     };
-    let measured = format!("green at {green}, red at {commit}{title}, {between}; {again}");
-    let guess = match (revert.landed, &revert.green_again) {
-        (Some(1), None) => format!("guess: taking {commit} back alone would mend it"),
-        (Some(1), Some(_)) => format!("guess: taking {commit} back alone would have mended it"),
-        (Some(_) | None, _) => return vec![measured],
-    };
-    vec![measured, guess]
+    let mut lines = vec![format!("green at {green}, {red}; {again}")];
+    if only {
+        let would = if revert.green_again.is_some() {
+            "would have mended"
+        } else {
+            "would mend"
+        };
+        lines.push(format!("guess: taking back {commit} alone {would} it"));
+    }
+    lines
 }
 
 fn asked(seen: &SeenRepo, now: DateTime<Utc>) -> String {
-    let looks: BTreeSet<DateTime<Utc>> = past::asked(&seen.causes);
-    let span = match seen.past.reaches_back_to {
+    let looks = u64::try_from(past::asked(&seen.causes).len()).unwrap_or(u64::MAX);
+    let span = span(seen, now);
+    match (looks, seen.past.runs.iter().any(|run| run.unread)) {
+        (0, false) => format!("would not have been asked {span} (a look every 15 min)"),
+        (0, true) => format!("would not have been asked about what was read {span} (a look every 15 min)"),
+        (n, unread) => {
+            let least = if unread { "at least " } else { "" };
+            let times = count(n, "time");
+            format!("would have been asked {least}{times} {span} (a look every 15 min)")
+        }
+    }
+}
+
+fn span(seen: &SeenRepo, now: DateTime<Utc>) -> String {
+    match seen.past.reaches_back_to {
         Some(at) => format!("since {}", when(at, now)),
         None => format!("in {} days", seen.days),
-    };
-    let all = seen.past.runs.iter().all(|run| !run.unread);
-    let least = if all { "" } else { "at least " };
-    match looks.len() {
-        0 if all => format!("would not have been asked {span}, with a look every 15 minutes"),
-        n => format!(
-            "would have been asked {least}{} {span}, with a look every 15 minutes",
-            count(n as u64, "time")
-        ),
     }
 }
 
@@ -278,8 +282,8 @@ fn rules(seen: &SeenRepo) -> String {
 
 fn here(seen: &SeenRepo) -> String {
     match seen.needs.as_slice() {
-        [] => format!("equipped for {}", seen.rung),
-        needs => format!("equipped for {}; more needs: {}", seen.rung, needs.join("; ")),
+        [] => format!("{} is possible with what is set up here", seen.rung),
+        needs => format!("{} is possible; for more: {}", seen.rung, needs.join(", ")),
     }
 }
 
@@ -292,11 +296,8 @@ fn unread(seen: &SeenRepo) -> Vec<String> {
     }
     let unread = seen.past.runs.iter().filter(|run| run.unread).count();
     if unread > 0 {
-        what.push(format!(
-            "why {} older {} red",
-            count(unread as u64, "run"),
-            if unread == 1 { "was" } else { "were" }
-        ));
+        let was = if unread == 1 { "was" } else { "were" };
+        what.push(format!("why {} {was} red", count(unread as u64, "older run")));
     }
     if let Some(at) = seen.past.reaches_back_to {
         what.push(format!("runs before {}: there are too many", at.format("%Y-%m-%d")));
@@ -327,3 +328,7 @@ fn thousands(n: u64) -> String {
 pub fn saved(file: &str) -> String {
     format!("\nSaved: {file}\nNext: tick config check, then tick --observe\n")
 }
+
+#[cfg(test)]
+#[path = "look_tests.rs"]
+mod tests;
