@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::{
-    dedup::{Group, Known, KnownIncident, Standing, standing},
+    dedup::{BAD_LOOKS, Group, Known, KnownIncident, Standing, standing},
     gate::{self, GateResult},
 };
 use crate::model::{
@@ -154,6 +154,7 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         first_seen: signal.first_seen,
         last_seen: signal.last_seen,
         first_sight: false,
+        fire_after: BAD_LOOKS,
     };
     let known = known.map(|cause| Known {
         inventory: false,

@@ -55,13 +55,13 @@ pub fn asks(rules: &Rules) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn check(change: impl FnOnce(&mut Rules), expected: Leave) {
+    fn check(change: impl FnOnce(&mut Rules), expected: &Leave) {
         let mut rules = Rules {
             squash_allowed: true,
             ..Rules::default()
         };
         change(&mut rules);
-        assert_eq!(leave(&rules), expected);
+        assert_eq!(leave(&rules), *expected);
     }
 
     fn asking(what: &[&str]) -> Leave {
@@ -70,31 +70,31 @@ mod tests {
 
     #[test]
     fn people_come_first_where_the_rules_say_so() {
-        check(|_| {}, Leave::Merges);
-        check(|rules| rules.signed_commits = true, Leave::Merges);
-        check(|rules| rules.required_approvals = 1, asking(&["an approving review"]));
-        check(|rules| rules.required_approvals = 2, asking(&["2 approving reviews"]));
+        check(|_| {}, &Leave::Merges);
+        check(|rules| rules.signed_commits = true, &Leave::Merges);
+        check(|rules| rules.required_approvals = 1, &asking(&["an approving review"]));
+        check(|rules| rules.required_approvals = 2, &asking(&["2 approving reviews"]));
         check(
             |rules| {
                 rules.required_approvals = 2;
                 rules.code_owner_review = true;
                 rules.conversation_resolution = true;
             },
-            asking(&["a review of a code owner", "resolved review threads"]),
+            &asking(&["a review of a code owner", "resolved review threads"]),
         );
         let person = |why: &str| Leave::Person(why.to_owned());
         check(
             |rules| rules.squash_allowed = false,
-            person("squash merges are off there"),
+            &person("squash merges are off there"),
         );
-        check(|rules| rules.merge_queue = true, person("it merges through a queue"));
+        check(|rules| rules.merge_queue = true, &person("it merges through a queue"));
         check(
             |rules| rules.unread = Some("the protection of main".to_owned()),
-            person("the protection of main cannot be read"),
+            &person("the protection of main cannot be read"),
         );
         check(
             |rules| rules.required_deployments = vec!["staging".to_owned()],
-            person("a deployment comes first (staging)"),
+            &person("a deployment comes first (staging)"),
         );
     }
 }

@@ -152,14 +152,14 @@ fn cause(title: &str) -> PastCause {
     }
 }
 
-fn revert(landed: Option<usize>, green_again: Option<Sha>) -> Option<Revert> {
-    Some(Revert {
+fn revert(landed: Option<usize>, green_again: Option<Sha>) -> Revert {
+    Revert {
         commit: sha('b'),
         title: Some("show the average discount (#12)".to_owned()),
         green_before: sha('a'),
         landed,
         green_again,
-    })
+    }
 }
 
 fn some() -> SeenRepo {
@@ -169,11 +169,11 @@ fn some() -> SeenRepo {
         since: at("29T10:00"),
         red_now: true,
         woken: vec![at("20T08:15"), at("22T01:00"), at("25T02:30"), at("29T10:15")],
-        revert: revert(Some(1), None),
+        revert: Some(revert(Some(1), None)),
         ..cause("CI / test: cart total is zero without items")
     };
     let over = PastCause {
-        revert: revert(Some(4), Some(sha('c'))),
+        revert: Some(revert(Some(4), Some(sha('c')))),
         ..cause("CI / lint / Run lint")
     };
     let flaky = PastCause {
@@ -246,7 +246,7 @@ fn a_repository_of_which_much_could_not_be_read() {
     seen.causes = vec![PastCause {
         missed: true,
         woken: Vec::new(),
-        revert: revert(None, Some(sha('c'))),
+        revert: Some(revert(None, Some(sha('c')))),
         ..cause("CI / test / Run test")
     }];
     seen.past.runs.push(run(false, true));

@@ -94,7 +94,8 @@ impl Forge {
     }
 
     fn handle(&self, town: &Town, call: &Call, faults: &[Fault], handler: Handler, args: Args) -> Reply {
-        if !self.bearer(call) && !(is_anonymous(call) && !self.model().settings.private) {
+        let public = is_anonymous(call) && !self.model().settings.private;
+        if !public && !self.bearer(call) {
             return refuse(401, "Bad credentials");
         }
         if call.header("user-agent").is_none() {
