@@ -35,7 +35,11 @@ pub async fn pages(ctx: &CollectContext<'_>, registries: Url) -> BTreeMap<Slot, 
     offline::judge(&mut pieces);
     for ((_, page), piece) in pages.iter_mut().zip(pieces) {
         if piece.outcome.cause == offline::CAUSE {
-            page.state = PageState::Blind(piece.outcome.detail);
+            let why = match &page.state {
+                PageState::Down(what) => format!("{what}; {}", piece.outcome.detail),
+                PageState::Up | PageState::Blind(_) => piece.outcome.detail,
+            };
+            page.state = PageState::Blind(why);
         }
         page.signals = piece.signals;
     }

@@ -176,13 +176,10 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
     matches!(standing(&group, known.as_ref()), Standing::Open { .. }) && wakes(std::slice::from_ref(signal))
 }
 
-/// When its workflow was green between its last sight and this run.
+/// When its workflow was green between its last red sight and this run.
 fn over_since(past: &Past, at: usize, signature: &Signature) -> Option<DateTime<Utc>> {
-    let since_seen = before(past, at).take_while(|other| !has(other, signature));
-    since_seen
-        .filter(|other| other.green)
-        .map(|other| other.finished)
-        .next()
+    let since_red = before(past, at).take_while(|other| other.green || !has(other, signature));
+    since_red.filter(|other| other.green).map(|other| other.finished).next()
 }
 
 fn has(run: &PastRun, signature: &Signature) -> bool {
@@ -349,6 +346,14 @@ mod tests {
         let found = one(vec![run(0, 1, None), run(1, 2, Some("a")), green_again]);
         assert!(found.revert.is_none() && found.flaky_at == Some(sha(2)) && !found.red_now);
         assert_eq!((found.runs, found.woken), (1, vec![at(15)]), "nobody knew then");
+        let mut rerun = flaky(run(20, 2, Some("a")));
+        rerun.green = true;
+        let again = one(vec![run(1, 2, Some("a")), rerun, run(40, 3, Some("a"))]);
+        assert_eq!(
+            (again.since, again.woken),
+            (at(40), vec![at(15), at(45)]),
+            "green ended it"
+        );
         let same = run(1, 1, Some("a"));
         assert!(one(vec![run(0, 1, None), same]).revert.is_none());
     }

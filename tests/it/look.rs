@@ -97,6 +97,11 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The same without the breaks of its lines.
+fn words(output: &Output) -> String {
+    text(output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn pages_say_what_their_users_feel() {
     let (desk, port) = (Desk::new(), site());
@@ -123,7 +128,7 @@ fn pages_say_what_their_users_feel() {
         let done = desk.pages(&[url, "--registries", &registries]);
         println!("{}", text(&done));
         assert_eq!(done.status.code(), *code, "{}", shown(&done));
-        assert!(text(&done).contains(says), "{says}\n{}", shown(&done));
+        assert!(words(&done).contains(says), "{says}\n{}", shown(&done));
     }
     let all: Vec<&str> = cases.iter().map(|(url, ..)| url.as_str()).collect();
     let all = [all.as_slice(), &["--registries", &registries]].concat();
@@ -276,8 +281,7 @@ fn a_repository_tells_its_causes_and_what_follows() {
         "would have been asked 2 times in 30 days".to_owned(),
         "required: lint, test".to_owned(),
     ] {
-        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(&wanted), "{wanted}\n{said}");
+        assert!(words(&done).contains(&wanted), "{wanted}\n{said}");
     }
     assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     history.world.finish().unwrap();
@@ -289,7 +293,7 @@ fn what_is_public_needs_no_token() {
     history.world.act(Act::Private { on: false });
     let done = history.look(false, &[]);
     assert_eq!(done.status.code(), Some(10));
-    let said = text(&done);
+    let said = words(&done);
     assert!(
         said.contains("CI / test / Run test") && said.contains("without GITHUB_TOKEN"),
         "{said}"
@@ -310,7 +314,7 @@ fn what_cannot_be_read_is_said_as_such() {
     println!("{}", shown(&done));
     assert_eq!(done.status.code(), Some(3));
     assert!(
-        text(&done).contains("no public repository has this name"),
+        words(&done).contains("no public repository has this name"),
         "{}",
         shown(&done)
     );
@@ -327,7 +331,7 @@ fn what_cannot_be_read_is_said_as_such() {
     let done = history.look(false, &[]);
     assert_eq!(done.status.code(), Some(3));
     assert!(
-        text(&done).contains("rate limit of calls without a token"),
+        words(&done).contains("rate limit of calls without a token"),
         "{}",
         shown(&done)
     );
