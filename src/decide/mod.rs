@@ -4,6 +4,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod before;
+pub mod blindness;
 pub mod budget;
 pub mod caps;
 pub mod checks;
@@ -24,6 +25,7 @@ pub mod proof;
 pub mod retention;
 pub mod rhythm;
 pub mod rules;
+pub mod security;
 mod settle;
 #[cfg(test)]
 mod testing;

@@ -165,12 +165,14 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         count: cause.runs,
         bad_ticks: 1,
         bad_lately: 1,
+        down_since: None,
         generation: u32::try_from(cause.woken.len()).unwrap_or(u32::MAX),
         incident: (!cause.woken.is_empty()).then_some(KnownIncident {
             joined: false,
             outcome: over.map(|_| IncidentOutcome::Gone),
             closed_at: over,
             with_person: false,
+            told_at: None,
         }),
     });
     matches!(standing(&group, known.as_ref()), Standing::Open { .. }) && wakes(std::slice::from_ref(signal))
