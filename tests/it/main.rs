@@ -26,6 +26,8 @@ mod fake_reds;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod injection;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod logs;
@@ -67,6 +69,8 @@ mod storms;
 mod street;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod undo;
 #[cfg(test)]
 mod units;
 #[cfg(test)]
