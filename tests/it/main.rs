@@ -32,6 +32,8 @@ mod kill;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod look;
+#[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod merges;
