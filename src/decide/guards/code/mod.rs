@@ -12,6 +12,8 @@ mod suppress;
 mod swallow;
 mod unthrown;
 
+pub(super) use swallow::is_log;
+
 use std::collections::BTreeSet;
 
 use super::{

@@ -126,7 +126,7 @@ fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
     }
 }
 
-pub(super) fn is_log(path: &str) -> bool {
+pub(in crate::decide::guards) fn is_log(path: &str) -> bool {
     let words = [
         "log",
         "logger",
