@@ -1,6 +1,6 @@
 //! Rule `special-cased`: a branch of the source that answers the inputs of a test by their values.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{fresh, reject};
 use crate::decide::guards::{
@@ -11,14 +11,27 @@ use crate::decide::guards::{
     view::{File, Trees},
 };
 
-/// Values that the tests of the base put in and want, one list a check.
-pub(super) struct Tests {
-    examples: Vec<BTreeSet<String>>,
+/// Values that the tests of the base put in and want. They are read when a branch of the source may answer them.
+pub(super) struct Tests<'x, 'd> {
+    diff: &'x Diff,
+    files: &'x [File<'d>],
+    trees: &'x Trees<'d>,
+    examples: OnceCell<Vec<BTreeSet<String>>>,
 }
 
-impl Tests {
-    /// Of changed files and of those that stand around. What the diff itself adds is no test of the base.
-    pub(super) fn of(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Self {
+impl<'x, 'd> Tests<'x, 'd> {
+    pub(super) fn of(diff: &'x Diff, files: &'x [File<'d>], trees: &'x Trees<'d>) -> Self {
+        Self {
+            diff,
+            files,
+            trees,
+            examples: OnceCell::new(),
+        }
+    }
+
+    /// Of changed files and of those that stand around, one list a check. What the diff itself adds is no test of the base.
+    fn read(&self) -> Vec<BTreeSet<String>> {
+        let (diff, files, trees) = (self.diff, self.files, self.trees);
         let mut found = Vec::new();
         for (at, ast) in &trees.old {
             let is_test = matches!(files[*at].kind, FileKind::Test(_));
@@ -50,14 +63,13 @@ impl Tests {
             let more: Vec<String> = values.iter().filter_map(|v| without_marks(v)).collect();
             values.into_iter().chain(more).collect()
         };
-        Self {
-            examples: found.into_iter().map(bare).collect(),
-        }
+        found.into_iter().map(bare).collect()
     }
 
     /// One check has all of these.
     fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
         self.examples
+            .get_or_init(|| self.read())
             .iter()
             .any(|e| inputs.iter().all(|i| e.contains(i)) && outputs.iter().all(|o| e.contains(o)))
     }
@@ -70,7 +82,7 @@ fn without_marks(value: &str) -> Option<String> {
     (marked && bare.len() >= 8 && !value.contains(' ')).then(|| format!("\"{bare}\""))
 }
 
-pub(super) fn check(tests: &Tests, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     const WHY: &str = "a branch answers the input of a test by its value";
     for id in fresh(old, new, &[Kind::If]) {
         let kids: Vec<Id> = new
@@ -169,7 +181,7 @@ fn is_trivial(value: &str) -> bool {
     matches!(value, "0" | "1" | "-1" | "\"\"" | "true" | "false" | "null") || value.len() <= 3 && value.starts_with('"')
 }
 
-fn answers(tests: &Tests, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, inputs: &[Id], then: Id) -> bool {
+fn answers(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, inputs: &[Id], then: Id) -> bool {
     let wanted: Vec<String> = inputs
         .iter()
         .map(|i| value(ast, *i))
@@ -281,7 +293,7 @@ fn is_mapping(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id) -> bool {
 }
 
 /// Entries whose key and value stand in one check, in a table within a function or with keys that are whole inputs.
-fn is_table_of_answers(tests: &Tests, ast: &Ast<'_>, id: Id) -> bool {
+fn is_table_of_answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id) -> bool {
     let local = ast
         .above(id)
         .any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda));

@@ -20,6 +20,10 @@ pub(super) enum Strength {
 }
 
 pub(super) fn plain(name: &str) -> String {
+    if name.is_ascii() {
+        let kept = name.bytes().filter(u8::is_ascii_alphanumeric);
+        return kept.map(|b| char::from(b.to_ascii_lowercase())).collect();
+    }
     name.chars()
         .filter(|c| c.is_alphanumeric())
         .flat_map(char::to_lowercase)

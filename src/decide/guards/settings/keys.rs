@@ -128,7 +128,7 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let element = path.last().is_some_and(|p| p.starts_with('['));
     let within = |words: &[&str]| keys.iter().rev().skip(1).any(|k| words.contains(&k.as_str()));
     let number = value.trim_end_matches(['%', 's', 'm']).parse::<f64>().is_ok();
-    let is = |list: &str| listed(list, last);
+    let is = |list: &'static str| listed(list, last);
     let starts = |list: &str| begins(list, last);
     let flag = !element
         && matches!(
