@@ -198,9 +198,12 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
             weaker @ Change::Weaker(_) => return weaker,
         }
     }
-    // Words without a dash: programs, sub-commands, paths.
-    let missing = old_words.iter().find(|w| !new_words.contains(w));
-    let added = new_words.iter().skip(1).find(|w| !old_words.contains(w));
+    // Words without a dash: programs, sub-commands, paths. A variable may have another name.
+    let variables = |words: &[String]| words.iter().filter(|w| w.starts_with('$')).count();
+    let renamed = variables(&old_words) == variables(&new_words);
+    let same = |w: &String| renamed && w.starts_with('$');
+    let missing = old_words.iter().find(|w| !new_words.contains(w) && !same(w));
+    let added = new_words.iter().skip(1).find(|w| !old_words.contains(w) && !same(w));
     match (missing, added) {
         (Some(word), _) => Change::Weaker(format!("{word} is gone")),
         (None, Some(word)) if narrows(&old_words, word) => Change::Weaker(format!("only {word} is checked")),
