@@ -116,6 +116,11 @@ const ALERTS: &str = r#"[{"labels":{"alertname":"A","severity":"critical"},"anno
 const STATUS: &str = r#"{"values":{"provider":"acme","components":"API"},"answer":{"page":{"name":"Acme"},"incidents":[{"id":"a1","name":"n","status":"identified",
 "impact":"major","started_at":"2026-11-29T02:05:00Z","components":[{"name":"API"}],"incident_updates":[{"body":"b"}]}]}}"#;
 const EXCEPTIONS: &str = r#"{"release":null,"requests":4,"exceptions":[{"type":"E","message":"m","stack":"s","count":1,"release":null,"first_seen":"2026-11-29T02:00:00Z","last_seen":"2026-11-29T02:00:00Z","route":"/"}]}"#;
+const PROJECT: &str = r#"{"id":"prj_x","name":"shop","accountId":"team_x","targets":{"production":{"id":"dpl_a"}},"lastAliasRequest":null}"#;
+const DEPLOYMENT: &str = r#"{"uid":"dpl_a","name":"shop","url":"shop-a.vercel.app","created":1764380000000,"createdAt":1764380000000,"ready":1764380060000,
+"readyState":"READY","readySubstate":"PROMOTED","target":"production","aliasError":null,"meta":{"githubCommitSha":"3484a3fb816e0859fd6e1cea078d76385ff50625"}}"#;
+const BUILD: &str = r#"[{"type":"stderr","created":1764380000000,"payload":{"text":"Error: Command exited with 1","level":"error"}},{"type":"stdout","created":1,"text":"ok"}]"#;
+const RUNTIME: &str = "{\"level\":\"error\",\"message\":\"TypeError: x\",\"timestampInMs\":1764380000000,\"rowId\":\"a\"}\n{\"source\":\"delimiter\"}\n";
 const SIGNALS: &str = r#"{"release_sha":"3484a3fb816e0859fd6e1cea078d76385ff50625","requests":3,"signals":[{"title":"t","message":"m","kind":"alert","severity":"warning",
 "count":2,"first_seen":"2026-11-29T02:00:00Z","url":"https://a.example","evidence":{"n":1}}],"changes":[{"at":"2026-11-29T02:00:00Z","kind":"provider","key":"k","what":"w"}]}"#;
 const NAGIOS: &str =
@@ -148,6 +153,7 @@ targets! {
     api_alertmanager: |bytes| collect::fuzz::declared("alertmanager", bytes), [ALERTS];
     api_statuspage: |bytes| collect::fuzz::declared("statuspage", bytes), [STATUS];
     api_exceptions: |bytes| collect::fuzz::declared("exceptions", bytes), [EXCEPTIONS];
+    api_vercel: collect::fuzz::vercel, [PROJECT, DEPLOYMENT, BUILD, RUNTIME];
     request_file: collect::fuzz::request_file, [include_str!("../collectors/sentry.json"), include_str!("../collectors/statuspage.json")];
     link_header: collect::fuzz::link, [r#"<https://api.example/x?page=3>; rel="next"; results="true", <https://api.example/x>; rel="prev""#];
     exec_signals: collect::fuzz::signals, [SIGNALS, "[]"];

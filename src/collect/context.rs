@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo, Target},
     model::{
         Slot,
-        signal::{Change, ChangeKind, CollectorOutcome, OpenPull, OutcomeKind, Signal},
+        signal::{Change, ChangeKind, CollectorOutcome, Measure, OpenPull, OutcomeKind, Signal},
     },
     text::{Redactor, clean, jq},
 };
@@ -141,6 +141,8 @@ pub struct Collected {
     pub collectors: Vec<CollectorOutcome>,
     pub open_pulls: Vec<OpenPull>,
     pub changes: Vec<Change>,
+    /// Numbers for trends, by source.
+    pub measures: Vec<(SourceKey, Measure)>,
     /// New cursors of the sources that keep one.
     pub cursors: BTreeMap<SourceKey, String>,
 }
@@ -225,7 +227,8 @@ impl<'a> Session<'a> {
         for target in self.ctx.config.repos.values().flat_map(|repo| &repo.targets) {
             let health = target.health.iter().flat_map(|p| [&p.jq, &p.release, &p.requests]);
             let rpc = target.jsonrpc.iter().map(|p| &p.jq);
-            for program in health.chain(rpc).flatten() {
+            let levels = target.health.iter().flat_map(|p| &p.levels).map(|level| &level.jq);
+            for program in health.chain(rpc).flatten().chain(levels) {
                 let _ready = self.ready(program, false);
             }
         }
@@ -296,6 +299,7 @@ impl<'a> Place<'a> {
             signals: Vec::new(),
             open_pulls: Vec::new(),
             changes: Vec::new(),
+            measures: Vec::new(),
             cursor: None,
             reached: Vec::new(),
             asleep: false,
@@ -332,6 +336,8 @@ pub(super) struct Piece {
     pub(super) open_pulls: Vec<OpenPull>,
     /// What changed since about the last look; what was told before may be told again.
     pub(super) changes: Vec<Change>,
+    /// Numbers for trends.
+    pub(super) measures: Vec<Measure>,
     pub(super) cursor: Option<String>,
     /// How far each probe got, to tell an outage from a network of our own that is gone.
     pub(super) reached: Vec<Reached>,

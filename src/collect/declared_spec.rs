@@ -408,6 +408,7 @@ mod tests {
         DeclaredUse {
             collector: "x".to_owned(),
             every: None,
+            expect_every: None,
             values: values.iter().map(own).collect(),
             secrets: secrets.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect(),
         }

@@ -19,7 +19,7 @@ use crate::{
         plugin::{self, Plugin},
         process::{RawRun, RunExit},
     },
-    config::{ExecCheck, ExecOutput},
+    config::{ExecCheck, ExecOutput, Patience},
     model::signal::{OutcomeKind, Severity, Signal, SignalKind},
     text::{
         json as strict,
@@ -67,7 +67,12 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     for (check, seen) in seen {
         // A look that read nothing is no look: such a check stays due.
         if check.every.is_some() && !matches!(seen, Seen::Blind(_)) {
-            memory.note(&check.name, now, matches!(seen, Seen::Bad(..)), None);
+            memory.note(
+                &check.name,
+                now,
+                matches!(seen, Seen::Bad(..)).then_some(Patience::USUAL),
+                None,
+            );
         }
         read += 1;
         match seen {

@@ -2,9 +2,9 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
-use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report};
+use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report, vercel};
 use crate::{
-    config::JsonRpcProbe,
+    config::{JsonRpcProbe, Patience},
     text::{jq::Program, json},
 };
 
@@ -25,6 +25,7 @@ pub fn jsonrpc(bytes: &[u8]) {
         name: "node".to_owned(),
         url: "http://127.0.0.1:1/".parse().expect("a constant URL"),
         every: None,
+        patience: Patience::default(),
         timeout: Duration::from_secs(1),
         method: "getHealth".to_owned(),
         params: serde_json::json!([]),
@@ -55,6 +56,10 @@ pub fn declared(name: &'static str, bytes: &[u8]) {
     for result in results.into_iter().flatten() {
         drop(Report::read(result));
     }
+}
+
+pub fn vercel(bytes: &[u8]) {
+    vercel::fuzz(bytes);
 }
 
 pub fn request_file(bytes: &[u8]) {

@@ -16,7 +16,7 @@ use crate::{
     config::HealthProbe,
     model::{
         Sha,
-        signal::{OutcomeKind, Severity, Signal, SignalKind},
+        signal::{Measure, MeasureKind, OutcomeKind, Severity, Signal, SignalKind},
     },
 };
 
@@ -35,6 +35,7 @@ struct Seen<'a> {
     reached: Reached,
     release: Option<Sha>,
     served: Option<u64>,
+    levels: Vec<Measure>,
     /// Each sample in a few words.
     samples: Vec<String>,
 }
@@ -61,7 +62,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         let new = memory.note(
             &look.probe.name,
             now,
-            matches!(look.verdict, Verdict::Down(_)),
+            matches!(look.verdict, Verdict::Down(_)).then_some(look.probe.patience.clear_after),
             look.served,
         );
         piece.outcome.requests = new
@@ -84,6 +85,8 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
             piece.signals.push(signal(session, &place, look, &down));
         }
+        piece.measures.extend(look.levels.iter().cloned());
+        piece.measures.extend(latency(session, look));
         piece.outcome.release_sha = piece.outcome.release_sha.take().or_else(|| look.release.clone());
     }
     piece.settle(seen.len() - blind.len(), &blind);
@@ -109,6 +112,7 @@ async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe) -> Seen<'a> {
         response: result.ok(),
         release: None,
         served: None,
+        levels: Vec::new(),
         samples,
     };
     facts(session, &mut seen).await;
@@ -169,7 +173,8 @@ fn contains(body: &[u8], text: &[u8]) -> bool {
 async fn facts(session: &Session<'_>, seen: &mut Seen<'_>) {
     let Some(response) = &seen.response else { return };
     let wanted = [&seen.probe.release, &seen.probe.requests];
-    if wanted.iter().all(|program| program.is_none()) || matches!(seen.verdict, Verdict::Blind(_)) {
+    let nothing = wanted.iter().all(|program| program.is_none()) && seen.probe.levels.is_empty();
+    if nothing || matches!(seen.verdict, Verdict::Blind(_)) {
         return;
     }
     let mut unread = None;
@@ -189,11 +194,32 @@ async fn facts(session: &Session<'_>, seen: &mut Seen<'_>) {
                 _ => unread = Some(Blind::new("jq", "the requests program does not give one number")),
             }
         }
+        for level in &seen.probe.levels {
+            match session.jq(&level.jq, false, &response.body).await.as_deref() {
+                Ok([Value::Number(number)]) => seen.levels.push(Measure {
+                    name: session.line(&format!("{} {}", seen.probe.name, level.name), 120),
+                    kind: MeasureKind::Level { full: level.full },
+                    value: number.as_f64().unwrap_or(f64::NAN),
+                }),
+                _ => unread = Some(Blind::new("jq", "a levels program does not give one number")),
+            }
+        }
     }
     // A service that is down may well answer without these; one that is up may not.
     if let (Some(blind), Verdict::Up) = (unread, &seen.verdict) {
         seen.verdict = Verdict::Blind(blind);
     }
+}
+
+/// How long the answer took, where it was one that users get.
+fn latency(session: &Session<'_>, look: &Seen<'_>) -> Option<Measure> {
+    let response = look.response.as_ref()?;
+    let outage = matches!(&look.verdict, Verdict::Down(down) if down.kind == DownKind::Outage);
+    (!outage && !matches!(look.verdict, Verdict::Blind(_))).then(|| Measure {
+        name: session.line(&look.probe.name, 120),
+        kind: MeasureKind::Latency,
+        value: response.elapsed.as_secs_f64() * 1000.0,
+    })
 }
 
 /// A certificate that runs out soon, seen from its own lifetime.
@@ -223,6 +249,8 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         "class": down.class,
         "samples": look.samples,
     });
+    probe::note_patience(&mut evidence, probe.patience);
+    evidence[Signal::HOST] = session.line(probe.url.host_str().unwrap_or_default(), 200).into();
     if let Some(response) = &look.response {
         evidence["status"] = response.status.as_u16().into();
         evidence["ms"] = u64::try_from(response.elapsed.as_millis()).unwrap_or(u64::MAX).into();

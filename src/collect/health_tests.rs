@@ -211,7 +211,7 @@ fn a_probe_that_is_not_due_is_skipped_and_blindness_has_an_age() {
         |minutes| -> DateTime<Utc> { testing::NOW.parse::<DateTime<Utc>>().unwrap() - TimeDelta::minutes(minutes) };
     let facts = |minutes| {
         let mut memory = Memory::default();
-        memory.note("front", at(minutes), false, None);
+        memory.note("front", at(minutes), None, None);
         SourceFacts {
             last_ok_at: Some(at(minutes)),
             cursor: memory.write(),

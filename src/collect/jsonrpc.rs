@@ -57,7 +57,8 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     // A look that read nothing is no look: such a probe stays due.
     for look in seen.iter().filter(|look| look.probe.every.is_some()) {
         if !matches!(look.verdict, Verdict::Blind(_)) {
-            memory.note(&look.probe.name, now, matches!(look.verdict, Verdict::Down(_)), None);
+            let down = matches!(look.verdict, Verdict::Down(_)).then_some(look.probe.patience.clear_after);
+            memory.note(&look.probe.name, now, down, None);
         }
     }
     piece.cursor = memory.write();
@@ -269,16 +270,12 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
         DownKind::Degraded => Severity::Error,
     };
     let asked = format!("{} on {host}", probe.method);
+    let mut evidence = look.evidence.clone();
+    probe::note_patience(&mut evidence, probe.patience);
+    evidence[Signal::HOST] = session.line(host, 200).into();
     Signal {
         severity,
-        ..probe::signal(
-            session,
-            place,
-            SignalKind::Probe,
-            (&probe.name, &asked),
-            down,
-            look.evidence.clone(),
-        )
+        ..probe::signal(session, place, SignalKind::Probe, (&probe.name, &asked), down, evidence)
     }
 }
 

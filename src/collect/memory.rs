@@ -24,9 +24,6 @@ struct Remembered {
     close: u8,
 }
 
-/// Good looks by which something that was down is over.
-const CLOSE_LOOKS: u8 = 2;
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_zero(n: &u8) -> bool {
     *n == 0
@@ -48,14 +45,20 @@ impl Memory {
     }
 
     /// Notes a look; gives how much was served since the one before, where both are known.
-    pub(super) fn note(&mut self, probe: &str, now: DateTime<Utc>, down: bool, served: Option<u64>) -> Option<u64> {
+    /// `down`: how many good looks it takes until it is over.
+    pub(super) fn note(
+        &mut self,
+        probe: &str,
+        now: DateTime<Utc>,
+        down: Option<u32>,
+        served: Option<u64>,
+    ) -> Option<u64> {
         let old = self.probes.get(probe);
         let before = old.and_then(|known| known.served);
-        let close = if down {
-            CLOSE_LOOKS
-        } else {
-            old.map_or(0, |known| known.close.saturating_sub(1))
-        };
+        let close = down.map_or_else(
+            || old.map_or(0, |known| known.close.saturating_sub(1)),
+            |looks| u8::try_from(looks).unwrap_or(u8::MAX),
+        );
         let known = Remembered {
             at: now,
             served: served.or(before),
@@ -111,7 +114,7 @@ mod tests {
         for minute in (0..60).step_by(5) {
             if memory.due("a", every, at(minute)) {
                 looked.push(minute);
-                memory.note("a", at(minute), minute < 15, None);
+                memory.note("a", at(minute), (minute < 15).then_some(2), None);
             }
             memory = serde_json::from_str(&memory.write().unwrap()).unwrap();
         }
@@ -121,10 +124,10 @@ mod tests {
     #[test]
     fn requests_are_counted_between_looks_and_over_restarts() {
         let mut memory = Memory::default();
-        assert_eq!(memory.note("a", at(0), false, Some(100)), None);
-        assert_eq!(memory.note("a", at(15), false, Some(160)), Some(60));
-        assert_eq!(memory.note("a", at(30), false, None), None);
+        assert_eq!(memory.note("a", at(0), None, Some(100)), None);
+        assert_eq!(memory.note("a", at(15), None, Some(160)), Some(60));
+        assert_eq!(memory.note("a", at(30), None, None), None);
         let mut memory: Memory = serde_json::from_str(&memory.write().unwrap()).unwrap();
-        assert_eq!(memory.note("a", at(45), false, Some(20)), Some(20));
+        assert_eq!(memory.note("a", at(45), None, Some(20)), Some(20));
     }
 }

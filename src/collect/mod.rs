@@ -263,6 +263,8 @@ fn gather(ctx: &CollectContext<'_>, pieces: Vec<Piece>) -> Collected {
                 .and_then(|facts| facts.last_ok_at)
                 .map(|last| u64::try_from((ctx.now - last).num_seconds()).unwrap_or(0));
         }
+        let measures = piece.measures.drain(..).map(|measure| (key.clone(), measure));
+        collected.measures.extend(measures);
         if let Some(cursor) = piece.cursor {
             collected.cursors.insert(key, cursor);
         }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     adapters::http::{HttpFailure, Response, secret_value},
+    config::Patience,
     model::{
         Signature,
         signal::{Severity, Signal, SignalKind},
@@ -66,6 +67,18 @@ pub(super) fn check_json(response: &Response) -> Result<(), Blind> {
         Err(fault) => fault,
     };
     Err(Blind::new(fault.cause(), fault.to_string()))
+}
+
+/// What the owner set for how often it is seen before it is believed, where that is not as usual.
+pub(super) fn note_patience(evidence: &mut Value, patience: Patience) {
+    for (name, looks) in [
+        (Signal::FIRE_AFTER, patience.fire_after),
+        (Signal::CLEAR_AFTER, patience.clear_after),
+    ] {
+        if looks != Patience::USUAL {
+            evidence[name] = looks.into();
+        }
+    }
 }
 
 /// A failing probe; severity and what else it knows are the caller's.

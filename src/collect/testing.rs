@@ -7,7 +7,10 @@ use url::Url;
 use super::{CollectContext, Collected, HttpCache, Sources, collect};
 use crate::{
     adapters::{clock::Clock, http::Http},
-    config::{Config, DeclaredUse, HealthProbe, Home, JsonRpcProbe, Retry, Target, env::Environment, load::from_text},
+    config::{
+        Config, DeclaredUse, HealthProbe, Home, JsonRpcProbe, Patience, Retry, Target, env::Environment,
+        load::from_text,
+    },
     text::Redactor,
 };
 
@@ -21,6 +24,7 @@ pub(crate) fn target() -> Target {
         logs: Vec::new(),
         railway: None,
         declared: Vec::new(),
+        deploy_grace: Duration::from_mins(10),
         vercel: None,
         exec: Vec::new(),
     }
@@ -31,6 +35,7 @@ pub(crate) fn probe(url: Url) -> HealthProbe {
         name: "front".to_owned(),
         url,
         every: None,
+        patience: Patience::default(),
         timeout: Duration::from_secs(2),
         status: (200..=299).collect(),
         jq: None,
@@ -38,6 +43,7 @@ pub(crate) fn probe(url: Url) -> HealthProbe {
         release: None,
         requests: None,
         max_latency: None,
+        levels: Vec::new(),
         headers: Vec::new(),
     }
 }
@@ -47,6 +53,7 @@ pub(crate) fn rpc(url: Url) -> JsonRpcProbe {
         name: "node".to_owned(),
         url,
         every: None,
+        patience: Patience::default(),
         timeout: Duration::from_secs(2),
         method: "eth_blockNumber".to_owned(),
         params: serde_json::json!([]),
@@ -62,6 +69,7 @@ pub(crate) fn declared(name: &str, url: &Url) -> DeclaredUse {
     DeclaredUse {
         collector: name.to_owned(),
         every: None,
+        expect_every: None,
         values: BTreeMap::from([("url".to_owned(), base)]),
         secrets: BTreeMap::new(),
     }

@@ -109,6 +109,17 @@ pub struct Target {
     pub declared: Vec<DeclaredUse>,
     pub vercel: Option<VercelProject>,
     pub exec: Vec<ExecCheck>,
+    /// For how long a page that goes down while this is deployed is not told.
+    pub deploy_grace: Duration,
+}
+
+/// How often a probe is seen before it is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Bad looks in a row before it is told.
+    pub fire_after: u32,
+    /// Good looks in a row before it is over.
+    pub clear_after: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +127,7 @@ pub struct HealthProbe {
     pub name: String,
     pub url: Url,
     pub every: Option<Duration>,
+    pub patience: Patience,
     pub timeout: Duration,
     /// Accepted statuses; default 200..=299.
     pub status: Vec<u16>,
@@ -127,8 +139,19 @@ pub struct HealthProbe {
     /// A jq program that gives the number of requests served since the process started.
     pub requests: Option<String>,
     pub max_latency: Option<Duration>,
+    /// Numbers that fill up.
+    pub levels: Vec<Level>,
     /// Header names and the environment variables that hold their values, resolved.
     pub headers: Vec<(String, SecretString)>,
+}
+
+/// A number of a probe's answer that fills up.
+#[derive(Debug, Clone)]
+pub struct Level {
+    pub name: String,
+    /// A jq program over the JSON body that gives a number.
+    pub jq: String,
+    pub full: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -136,6 +159,7 @@ pub struct JsonRpcProbe {
     pub name: String,
     pub url: Url,
     pub every: Option<Duration>,
+    pub patience: Patience,
     pub timeout: Duration,
     pub method: String,
     pub params: serde_json::Value,
@@ -147,11 +171,26 @@ pub struct JsonRpcProbe {
     pub headers: Vec<(String, SecretString)>,
 }
 
+impl Patience {
+    pub const USUAL: u32 = 2;
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            fire_after: Self::USUAL,
+            clear_after: Self::USUAL,
+        }
+    }
+}
+
 /// Use of a declared collector (`collectors/NAME.json` + `NAME.jq`) by a target.
 #[derive(Debug, Clone)]
 pub struct DeclaredUse {
     pub collector: String,
     pub every: Option<Duration>,
+    /// Within which it always has something to tell.
+    pub expect_every: Option<Duration>,
     /// Values of the placeholders that the request file names.
     pub values: BTreeMap<String, String>,
     /// Values of its secret placeholders, resolved from the environment.
@@ -301,6 +340,8 @@ pub struct Limits {
     pub usd_per_day: f64,
     pub usd_per_month: f64,
     pub agent_runs_per_day: u32,
+    pub new_incidents_per_hour: u32,
+    pub new_incidents_per_day: u32,
     pub diff_lines: u32,
     pub diff_lines_merge: u32,
     pub open_pulls_per_repo: u32,

@@ -159,6 +159,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
+    /// Minutes for which a page that goes down while its target is deployed is not told; 0 = told as ever. Default: 10.
+    #[serde(default = "deploy_grace_minutes")]
+    #[schemars(range(min = 0, max = 120), example = 10)]
+    pub deploy_grace_minutes: u32,
     /// The project on Vercel that serves it. Default: none.
     #[serde(default)]
     #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
@@ -204,6 +208,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"alertmanager": {"values": {"url": "https://alerts.acme.example"}}}))]
     pub collectors: BTreeMap<String, Collector>,
+    /// Minutes for which a page that goes down while its target is deployed is not told; 0 = told as ever. Default: the repo's.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 0, max = 120), example = 10)]
+    pub deploy_grace_minutes: Option<u32>,
     /// The project on Vercel that serves it. Default: none.
     #[serde(default)]
     #[schemars(with = "vercel::Hosted", example = serde_json::json!({"project": "web", "team": "acme"}))]
@@ -233,6 +241,14 @@ pub(super) struct Health {
     #[serde(default = "probe_timeout_seconds")]
     #[schemars(range(min = 1, max = 120), example = 10)]
     pub timeout_seconds: u32,
+    /// Looks in a row that see it down before it is told. Default: 2.
+    #[serde(default = "fire_after")]
+    #[schemars(range(min = 1, max = 9), example = 2)]
+    pub fire_after: u32,
+    /// Looks in a row that see it well before it is over. Default: 2.
+    #[serde(default = "clear_after")]
+    #[schemars(range(min = 1, max = 9), example = 2)]
+    pub clear_after: u32,
     /// What a good answer looks like. Default: any status from 200 to 299.
     #[serde(default)]
     pub expect: Expect,
@@ -244,10 +260,30 @@ pub(super) struct Health {
     #[serde(default)]
     #[schemars(with = "String", example = &".requests")]
     pub requests: Option<String>,
+    /// Numbers of the JSON answer that fill up, such as a disk or a quota: told three days before they are full. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"name": "disk", "jq": ".disk.used_percent", "full": 100}]))]
+    pub levels: Vec<Level>,
     /// Request headers: name to the environment variable that holds the value. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"Authorization": "HEALTH_AUTHORIZATION"}))]
     pub headers: BTreeMap<String, String>,
+}
+
+/// A number that fills up.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Level {
+    /// Name in messages.
+    #[schemars(example = &"disk")]
+    pub name: String,
+    /// jq program over the JSON answer that gives how full it is, as a number.
+    #[schemars(example = &".disk.used_percent")]
+    pub jq: String,
+    /// The number at which it is full. Default: 100.
+    #[serde(default = "full")]
+    #[schemars(example = 100)]
+    pub full: f64,
 }
 
 /// What a good answer of a health probe looks like.
@@ -298,6 +334,14 @@ pub(super) struct JsonRpc {
     #[serde(default = "probe_timeout_seconds")]
     #[schemars(range(min = 1, max = 120), example = 10)]
     pub timeout_seconds: u32,
+    /// Looks in a row that see it down before it is told. Default: 2.
+    #[serde(default = "fire_after")]
+    #[schemars(range(min = 1, max = 9), example = 2)]
+    pub fire_after: u32,
+    /// Looks in a row that see it well before it is over. Default: 2.
+    #[serde(default = "clear_after")]
+    #[schemars(range(min = 1, max = 9), example = 2)]
+    pub clear_after: u32,
     /// jq program over the result that must give true. Default: none.
     #[serde(default)]
     #[schemars(with = "String", example = &"length > 2")]
@@ -333,6 +377,10 @@ pub(super) struct Collector {
     #[serde(default)]
     #[schemars(with = "u32", range(min = 1, max = 1440), example = 60)]
     pub every_minutes: Option<u32>,
+    /// Minutes within which it always has something to tell, at least an info: told when it has not. Default: no such rhythm.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 1, max = 43_200), example = 1440)]
+    pub expect_every_minutes: Option<u32>,
     /// Values of the placeholders that its request file names. Default: none.
     #[serde(default)]
     #[schemars(example = serde_json::json!({"url": "https://alerts.acme.example"}))]
@@ -504,6 +552,14 @@ pub(super) struct Limits {
     #[serde(default = "agent_runs_per_day")]
     #[schemars(range(min = 0, max = 10_000), example = 12)]
     pub agent_runs_per_day: u32,
+    /// Causes that become incidents in one hour; a page that is down may use it again. What is over it waits. Default: 20.
+    #[serde(default = "new_incidents_per_hour")]
+    #[schemars(range(min = 1, max = 10_000), example = 20)]
+    pub new_incidents_per_hour: u32,
+    /// The same in one day. Default: 50.
+    #[serde(default = "new_incidents_per_day")]
+    #[schemars(range(min = 1, max = 100_000), example = 50)]
+    pub new_incidents_per_day: u32,
     /// Changed lines above which a patch goes to a person. Default: 400.
     #[serde(default = "diff_lines")]
     #[schemars(range(min = 1, max = 100_000), example = 400)]
@@ -640,6 +696,10 @@ defaults! {
     test_timeout_seconds: u32 = 1200;
     observe_minutes: u32 = 30;
     probe_timeout_seconds: u32 = 10;
+    full: f64 = 100.0;
+    fire_after: u32 = 2;
+    clear_after: u32 = 2;
+    deploy_grace_minutes: u32 = 10;
     exec_output: ExecOutput = ExecOutput::Nagios;
     exec_timeout_seconds: u32 = 30;
     rpc_params: Value = Value::Array(Vec::new());
@@ -652,6 +712,8 @@ defaults! {
     usd_per_day: f64 = 5.0;
     usd_per_month: f64 = 50.0;
     agent_runs_per_day: u32 = 12;
+    new_incidents_per_hour: u32 = 20;
+    new_incidents_per_day: u32 = 50;
     diff_lines: u32 = 400;
     diff_lines_merge: u32 = 120;
     open_pulls_per_repo: u32 = 2;
@@ -682,7 +744,8 @@ macro_rules! from_defaults {
 from_defaults! {
     Limits {
         usd_per_incident: usd_per_incident, usd_per_day: usd_per_day, usd_per_month: usd_per_month,
-        agent_runs_per_day: agent_runs_per_day, diff_lines: diff_lines, diff_lines_merge: diff_lines_merge,
+        agent_runs_per_day: agent_runs_per_day, new_incidents_per_hour: new_incidents_per_hour,
+        new_incidents_per_day: new_incidents_per_day, diff_lines: diff_lines, diff_lines_merge: diff_lines_merge,
         open_pulls_per_repo: open_pulls_per_repo, retries_per_run: retries_per_run, attempt_minutes: attempt_minutes,
         collect_seconds: collect_seconds, gate_ms: gate_ms, concurrency: concurrency,
     }

@@ -116,6 +116,8 @@ fn limits(raw: &raw::Limits) -> Limits {
         usd_per_day: raw.usd_per_day,
         usd_per_month: raw.usd_per_month,
         agent_runs_per_day: raw.agent_runs_per_day,
+        new_incidents_per_hour: raw.new_incidents_per_hour,
+        new_incidents_per_day: raw.new_incidents_per_day,
         diff_lines: raw.diff_lines,
         diff_lines_merge: raw.diff_lines_merge,
         open_pulls_per_repo: raw.open_pulls_per_repo,

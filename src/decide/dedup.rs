@@ -26,7 +26,7 @@ pub struct Known {
     pub count: u64,
     /// Looks of its source in a row that saw it, this one included.
     pub bad_ticks: u32,
-    /// Looks among the last [`FLAP_LOOKS`] that saw it, this one included.
+    /// Looks among the last [`flap_looks`] that saw it, this one included.
     pub bad_lately: u32,
     /// Of the newest incident that it opened itself; 0 without any.
     pub generation: u32,
@@ -55,6 +55,14 @@ pub struct Group {
     pub last_seen: DateTime<Utc>,
     /// The source that reported it is looked at for the first time.
     pub first_sight: bool,
+    /// Looks in a row before a symptom speaks for itself.
+    #[serde(default = "bad_looks")]
+    pub fire_after: u32,
+}
+
+/// Snapshots from before the owner could set it.
+const fn bad_looks() -> u32 {
+    BAD_LOOKS
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,11 +92,13 @@ pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
 const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
 const RISE_P: f64 = 0.01;
-/// Looks in a row before a symptom speaks for itself.
+/// Looks in a row before a symptom speaks for itself, where the owner says nothing else.
 pub const BAD_LOOKS: u32 = 2;
-/// What comes and goes is down when half of these looks saw it.
-pub const FLAP_LOOKS: u32 = 6;
-const FLAP_BAD: u32 = FLAP_LOOKS / 2;
+
+/// What comes and goes is down when half of so many looks saw it.
+pub const fn flap_looks(fire_after: u32) -> u32 {
+    3 * fire_after
+}
 
 /// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
 pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
@@ -107,19 +117,26 @@ pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
     if known.inventory {
         return inventory(group, known);
     }
-    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS {
-        let why = format!("seen in {} of the last {FLAP_LOOKS} looks", known.bad_lately);
+    if group.kind.is_symptom() && known.bad_ticks < group.fire_after {
+        let looks = flap_looks(group.fire_after);
+        let why = format!("seen in {} of the last {looks} looks", known.bad_lately);
         return open(group, known, &why);
     }
     if group.kind.is_symptom() {
-        return open(group, known, "seen in two looks in a row");
+        let why = match group.fire_after {
+            0 | 1 => "seen by this look".to_owned(),
+            2 => "seen in two looks in a row".to_owned(),
+            looks => format!("seen in {looks} looks in a row"),
+        };
+        return open(group, known, &why);
     }
     open(group, known, "new")
 }
 
-/// A symptom waits for its second bad look in a row, or its third of a few.
+/// A symptom waits for its second bad look in a row, or its third of a few; or for what the owner set.
 fn open(group: &Group, known: &Known, why: &str) -> Standing {
-    if group.kind.is_symptom() && known.bad_ticks < BAD_LOOKS && known.bad_lately < FLAP_BAD {
+    let comes_and_goes = known.bad_lately >= flap_looks(group.fire_after).div_ceil(2);
+    if group.kind.is_symptom() && known.bad_ticks < group.fire_after && !comes_and_goes {
         return Standing::Symptom;
     }
     Standing::Open {
@@ -134,8 +151,13 @@ fn first_time(group: &Group) -> Standing {
             generation: 1,
             why: "down at first sight".to_owned(),
         }
-    } else if group.kind.is_symptom() {
+    } else if group.kind.is_symptom() && group.fire_after > 1 {
         Standing::Symptom
+    } else if group.kind.is_symptom() {
+        Standing::Open {
+            generation: 1,
+            why: "seen by this look".to_owned(),
+        }
     } else if group.first_sight {
         Standing::Inventory
     } else {
@@ -238,6 +260,7 @@ mod tests {
             first_seen: t(0),
             last_seen: t(1),
             first_sight,
+            fire_after: BAD_LOOKS,
         }
     }
 
@@ -294,6 +317,29 @@ mod tests {
         // What is down when it is first looked at is told at once.
         let first = standing(&group(SignalKind::Health, true), None);
         assert!(matches!(first, Standing::Open { generation: 1, .. }), "{first:?}");
+    }
+
+    #[test]
+    fn the_owner_says_how_many_looks_a_probe_is_given() {
+        let mut probe = group(SignalKind::Health, false);
+        probe.fire_after = 1;
+        assert!(matches!(standing(&probe, None), Standing::Open { .. }));
+        probe.fire_after = 5;
+        let mut seen = known(None);
+        for (bad_ticks, bad_lately, opens) in [(4, 7, false), (5, 5, true), (1, 7, false), (1, 8, true)] {
+            (seen.bad_ticks, seen.bad_lately) = (bad_ticks, bad_lately);
+            let is = standing(&probe, Some(&seen));
+            assert_eq!(
+                matches!(is, Standing::Open { .. }),
+                opens,
+                "{bad_ticks} {bad_lately} {is:?}"
+            );
+        }
+        let text = group(SignalKind::Exception, false);
+        assert!(
+            matches!(standing(&text, None), Standing::Open { .. }),
+            "no probe, no patience"
+        );
     }
 
     #[test]

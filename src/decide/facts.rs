@@ -1,6 +1,7 @@
 //! What a decision looks at: facts from the store, what this iteration read outside, and the policy. Plain data;
 //! the little behaviour here derives one fact from another.
 
+mod cause;
 pub mod keys;
 pub(super) mod serial;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+pub use self::cause::{Cause, FLAPS};
 use super::merge::Restores;
 pub use crate::model::report::Status;
 use crate::model::{
@@ -17,7 +19,6 @@ use crate::model::{
     evidence::{Audit, AuditVerdict, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
     pull::{CommitInfo, Pull, Rules, StopSigns},
-    signal::{Culprit, Severity, SignalKind},
 };
 
 /// Everything the store knows about one incident. Stage is a function of this.
@@ -94,28 +95,6 @@ pub struct Elsewhere {
     pub release: Sha,
     pub live_at: DateTime<Utc>,
     pub watch: Watch,
-}
-
-/// The primary signature's row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cause {
-    pub signature: Signature,
-    pub title: String,
-    pub label: String,
-    pub kind: SignalKind,
-    pub severity: Severity,
-    pub culprit: Option<Culprit>,
-    pub first_seen: DateTime<Utc>,
-    pub last_seen: DateTime<Utc>,
-    pub count: u64,
-    pub release: Option<Sha>,
-    pub ignored_until: Option<DateTime<Utc>>,
-    /// Looks in a row that read its source in full without it; of the cause and its symptoms, the fewest.
-    #[serde(default)]
-    pub quiet_looks: u32,
-    /// It is a probe that fails, or one that has failed in two looks in a row came with it.
-    #[serde(default)]
-    pub is_down: bool,
 }
 
 /// One attempt with what was computed about its current head.

@@ -1,7 +1,8 @@
-//! What keeps a cause from being told for a while: a person's silence over its target. Nothing is lost meanwhile: it is
-//! collected, counted and shown, and what is still there when the hold ends is told then.
+//! What keeps a cause from being told for a while: a person's silence over its target, a deployment of it that is under
+//! way. Nothing is lost meanwhile: it is collected, counted and shown, and what is still there when the hold ends is told
+//! then.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::dedup::Standing;
@@ -58,8 +59,43 @@ pub fn can_be_silenced(kind: SignalKind) -> bool {
     }
 }
 
-/// Where a cause stands that somebody silenced: it opens nothing, joins nothing and is not told.
-pub fn silenced(standing: Standing) -> Standing {
+/// A deployment of the target that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deploying {
+    pub since: DateTime<Utc>,
+    /// The owner's `deploy_grace_minutes`.
+    pub grace: TimeDelta,
+}
+
+impl Deploying {
+    /// A deployment that is stuck holds nothing any more.
+    pub fn until(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let until = self.since + self.grace;
+        (until > now).then_some(until)
+    }
+
+    /// It may explain a page that has been down since then: not one that was down before it began.
+    pub fn explains(&self, kind: SignalKind, down_since: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        is_probe(kind) && down_since >= self.since && self.until(now).is_some()
+    }
+}
+
+/// Only what is asked of a page may fail because it is being replaced. What it logs is an error in either release.
+pub fn is_probe(kind: SignalKind) -> bool {
+    match kind {
+        SignalKind::Health | SignalKind::Probe => true,
+        SignalKind::Log
+        | SignalKind::Exception
+        | SignalKind::Ci
+        | SignalKind::Deploy
+        | SignalKind::Session
+        | SignalKind::Task
+        | SignalKind::Alert => false,
+    }
+}
+
+/// Where a cause stands that is held: it opens nothing, joins nothing and is not told.
+pub fn held(standing: Standing) -> Standing {
     match standing {
         Standing::Open { .. } | Standing::Worse { .. } | Standing::Symptom => Standing::Held,
         Standing::Inventory | Standing::Handled | Standing::Held | Standing::Mild => standing,
@@ -104,11 +140,29 @@ mod tests {
         };
         let worse = Standing::Worse { why: "more".to_owned() };
         for told in [open, worse, Standing::Symptom] {
-            assert_eq!(silenced(told), Standing::Held);
+            assert_eq!(held(told), Standing::Held);
         }
         for quiet in [Standing::Inventory, Standing::Handled, Standing::Mild] {
-            assert_eq!(silenced(quiet.clone()), quiet);
+            assert_eq!(held(quiet.clone()), quiet);
         }
+    }
+
+    #[test]
+    fn a_deployment_holds_what_goes_down_while_it_runs_and_no_longer_than_the_grace() {
+        let deploying = Deploying {
+            since: at(0),
+            grace: TimeDelta::minutes(10),
+        };
+        let explains = |kind, down, now| deploying.explains(kind, at(down), at(now));
+        assert!(explains(SignalKind::Health, 1, 9) && explains(SignalKind::Probe, 0, 1));
+        assert!(!explains(SignalKind::Health, 1, 10), "it is stuck");
+        assert!(!explains(SignalKind::Health, -1, 5), "it was down before");
+        assert!(!explains(SignalKind::Exception, 1, 5));
+        let none = Deploying {
+            grace: TimeDelta::zero(),
+            ..deploying
+        };
+        assert!(!none.explains(SignalKind::Health, at(0), at(0)));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod before;
 pub mod budget;
+pub mod caps;
 pub mod checks;
 pub mod dedup;
 mod elsewhere;
@@ -17,12 +18,14 @@ pub mod next;
 #[cfg(test)]
 mod next_tests;
 pub mod observation;
+pub mod parents;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
 mod settle;
 #[cfg(test)]
 mod testing;
+pub mod trend;
 pub mod variables;
 pub mod verdict;
 pub mod why;

@@ -42,6 +42,8 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             count: 60,
             release: None,
             ignored_until: None,
+            clear_after: 2,
+            lives: 1,
             quiet_looks: 0,
             is_down: false,
         },

@@ -1,6 +1,9 @@
-//! Every entry over its seeds and two thousand mutations of them, the same ones at every run of a seed of proptest.
+//! Every entry over its seeds and two thousand mutations of them, which are the same at every run.
 
-use proptest::{prelude::*, test_runner::Config};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, RngSeed},
+};
 
 use super::{TARGETS, target};
 
@@ -108,11 +111,15 @@ pub(super) fn mutate(name: &str) {
         (target.run)(seed.as_bytes());
     }
     (target.run)(b"");
+    // `PROPTEST_CASES` asks for more, and for others.
+    let asked = Config::default();
+    let more = asked.cases > MUTATIONS;
     let config = Config {
-        cases: MUTATIONS,
+        cases: asked.cases.max(MUTATIONS),
+        rng_seed: if more { asked.rng_seed } else { RngSeed::Fixed(1) },
         failure_persistence: None,
         max_shrink_iters: 200,
-        ..Config::default()
+        ..asked
     };
     let edits = prop::collection::vec(edit(), 1..6);
     proptest!(config, |(seed in 0..target.seeds.len(), edits in edits)| {

@@ -21,10 +21,12 @@ pub enum Status {
     SeeingAgain,
     GateFault,
     Frozen,
+    Overflow,
+    Warning,
 }
 
 impl Status {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Inventory,
         Self::NeedsYou,
         Self::DraftReady,
@@ -38,6 +40,8 @@ impl Status {
         Self::SeeingAgain,
         Self::GateFault,
         Self::Frozen,
+        Self::Overflow,
+        Self::Warning,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -55,6 +59,8 @@ impl Status {
             Self::SeeingAgain => "seeing-again",
             Self::GateFault => "gate-fault",
             Self::Frozen => "frozen",
+            Self::Overflow => "overflow",
+            Self::Warning => "warning",
         }
     }
 

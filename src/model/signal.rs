@@ -86,6 +86,20 @@ impl Signal {
     /// The part of `evidence` that holds the text which was signed, where that is not the message.
     pub const SIGNED: &str = "signed";
 
+    /// Parts of `evidence` with what the owner set for a probe: bad looks in a row before it is told, good ones before it is
+    /// over.
+    pub const FIRE_AFTER: &str = "fire_after";
+    pub const CLEAR_AFTER: &str = "clear_after";
+
+    /// The part of `evidence` with the host that a probe asks.
+    pub const HOST: &str = "host";
+
+    /// A number of looks that `evidence` holds.
+    pub fn looks(&self, name: &str) -> Option<u32> {
+        let looks = self.evidence.get(name)?.as_u64()?;
+        u32::try_from(looks).ok()
+    }
+
     /// A probe found nobody served.
     pub fn is_outage(&self) -> bool {
         matches!(self.kind, SignalKind::Health | SignalKind::Probe) && self.severity == Severity::Critical
@@ -151,6 +165,27 @@ impl CollectorOutcome {
     pub fn is_blind(&self) -> bool {
         matches!(self.outcome, OutcomeKind::Degraded | OutcomeKind::Failed)
     }
+}
+
+/// A number that a look took, for trends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// What of the source it is: a probe, a disk. Cleaned and redacted.
+    pub name: String,
+    pub kind: MeasureKind,
+    pub value: f64,
+}
+
+/// What kind of number it is decides which question is asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasureKind {
+    /// Events since the look before.
+    Events,
+    /// Milliseconds until the answer.
+    Latency,
+    /// How full something is, and at which level it is full.
+    Level { full: f64 },
 }
 
 /// Something that changed in production, or in what it stands on. Never the value of a variable.

@@ -68,8 +68,10 @@ pub struct MailWords {
     pub did: Vec<String>,
     /// When tick looks next, where that is known.
     pub next_look: Option<DateTime<Utc>>,
-    /// What an inventory lists.
+    /// What an inventory lists, or a storm.
     pub entries: Vec<Entry>,
+    /// It was over and back so often within a day that this is the last message about it for a while.
+    pub flaps: Option<u32>,
 }
 
 /// What an agent said about the cause. Never evidence.
@@ -123,6 +125,7 @@ impl MailWords {
             did: Vec::new(),
             next_look: None,
             entries: Vec::new(),
+            flaps: None,
         }
     }
 
@@ -194,6 +197,8 @@ pub fn mail(words: &MailWords) -> (String, String) {
         Status::SeeingAgain => shapes::seeing_again(words),
         Status::GateFault => shapes::gate_fault(words),
         Status::Frozen => shapes::frozen(words),
+        Status::Overflow => shapes::overflow(words),
+        Status::Warning => shapes::warning(words),
     };
     (subject(words, shape.tag), body(words, &shape))
 }

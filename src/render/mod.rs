@@ -25,3 +25,4 @@ pub mod sarif;
 pub mod silence;
 pub mod status;
 pub mod story;
+pub mod warning;

@@ -32,8 +32,8 @@ pub struct RepoLine {
     pub sources: u64,
     /// What the last look saw and that is no open incident.
     pub seen: Vec<SeenLine>,
-    /// What a person has silenced, one sentence each.
-    pub silences: Vec<String>,
+    /// What a person has silenced, and warnings that stand, one sentence each.
+    pub notes: Vec<String>,
     /// The stop sign that holds: what, who set it and when.
     pub stopped: Option<String>,
     /// What it lacks for the rung that is configured.
@@ -55,6 +55,12 @@ pub enum Now {
     Once,
     WithPerson,
     TakenBack,
+    /// A deployment is under way until then at most.
+    Deploying(DateTime<Utc>),
+    /// Part of an incident of another repo that is open.
+    Explained,
+    /// More causes than the caps let open.
+    Waits,
     Ignored(DateTime<Utc>),
     Silenced(DateTime<Utc>),
     Declined,
@@ -66,7 +72,9 @@ impl Now {
     /// A person or a rule has said that nothing is to be done about it.
     pub const fn is_handled(self) -> bool {
         match self {
-            Self::Once | Self::WithPerson | Self::TakenBack => false,
+            Self::Once | Self::WithPerson | Self::TakenBack | Self::Deploying(_) | Self::Explained | Self::Waits => {
+                false
+            }
             Self::Ignored(_) | Self::Silenced(_) | Self::Declined | Self::Noise | Self::FirstSight => true,
         }
     }
@@ -76,6 +84,14 @@ impl Now {
             Self::Once => "seen by the last look; opens when the next one sees it too".to_owned(),
             Self::WithPerson => "with a person; tick does nothing more".to_owned(),
             Self::TakenBack => "its fix was taken back; with a person".to_owned(),
+            Self::Deploying(until) => format!(
+                "held while a deployment is under way, until {} at most",
+                time(until, now)
+            ),
+            Self::Explained => "explained by an incident of the provider, which is open".to_owned(),
+            Self::Waits => {
+                "wait for their turn, more broke than opens at once (limits.new_incidents_per_hour)".to_owned()
+            }
             Self::Ignored(until) => format!("ignored until {}", time(until, now)),
             Self::Silenced(until) => format!("silenced until {}", time(until, now)),
             Self::Declined => "declined by a person".to_owned(),
@@ -171,7 +187,7 @@ pub fn status(view: &StatusView) -> String {
             .stopped
             .iter()
             .map(|sign| format!("stopped: {sign}"))
-            .chain(repo.silences.iter().cloned())
+            .chain(repo.notes.iter().cloned())
             .chain(seen(&repo.seen, view.now))
             .chain(repo.lacks.clone())
         {
@@ -326,7 +342,7 @@ mod tests {
             sources_read: 5,
             sources: 5,
             seen: Vec::new(),
-            silences: Vec::new(),
+            notes: Vec::new(),
             stopped: None,
             lacks: None,
         }

@@ -15,6 +15,7 @@ mod gather;
 pub mod guard;
 mod hands;
 mod hindered;
+mod holds;
 pub mod housekeeping;
 mod judge;
 mod landing;
@@ -217,6 +218,9 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     };
     if ours {
         return Untrusted::new(&row.title, &ctx.redactor).line(120);
+    }
+    if let Some(provider) = look::provider(row) {
+        return Untrusted::new(&format!("{provider} reports an incident"), &ctx.redactor).line(120);
     }
     let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
     let place = row

@@ -21,7 +21,9 @@ pub fn told(report: &mut Report, incident: &IncidentId, status: Status) {
         | Status::Declined
         | Status::Blind
         | Status::SeeingAgain
-        | Status::GateFault => {}
+        | Status::GateFault
+        | Status::Overflow
+        | Status::Warning => {}
     }
 }
 

@@ -77,6 +77,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.since = Some(since);
     words.last = Some(cause.last_seen);
     words.count = count;
+    words.flaps = cause.flaps();
     let felt = felt(ctx, &facts.incident, &row)?;
     (words.broken, words.shown) = (felt.broken, felt.shown);
     let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));
@@ -174,7 +175,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
         let Some(symptom) = symptom else { continue };
         let title = super::title_line(ctx, &symptom);
         if symptom.severity > row.severity {
-            felt.broken = broken(slot, symptom.kind, symptom.severity);
+            felt.broken = broken(symptom.repo.as_str(), symptom.kind, symptom.severity);
             down.push(title);
         } else {
             felt.also.push(title);

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Causes put before triage in one call: all that one look may open.
-const GROUPS: usize = super::look::OPENED;
+const GROUPS: usize = crate::decide::caps::PER_TICK as usize;
 /// Text of all causes of one call, and of one of them; what they say first says most. With the frame around it a call
 /// stays below 24 KB however much stood in the logs.
 const TEXT: usize = 10 * 1024;
@@ -313,6 +313,9 @@ mod tests {
             quiet_looks: 0,
             ignored_until: None,
             ignored_why: None,
+            fire_after: None,
+            clear_after: None,
+            waits_since: None,
         }
     }
 

@@ -46,6 +46,14 @@ pub struct SignatureRow {
     pub quiet_looks: u32,
     pub ignored_until: Option<DateTime<Utc>>,
     pub ignored_why: Option<String>,
+    /// What the owner set for a probe: bad looks before it is told, good ones before it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fire_after: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clear_after: Option<u32>,
+    /// It would have become an incident then, but more did than the caps allow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_since: Option<DateTime<Utc>>,
 }
 
 impl SignatureRow {
@@ -95,6 +103,11 @@ impl Store {
     /// The causes of all repos whose text has this signature.
     pub fn causes(&self, text: &Signature) -> Result<Vec<SignatureRow>> {
         self.signatures_where("sig = ?1 OR text_sig = ?1 ORDER BY repo", [text.as_str()])
+    }
+
+    /// Causes that wait for their turn to become incidents.
+    pub fn waiting(&self) -> Result<Vec<SignatureRow>> {
+        self.signatures_where("waits_since IS NOT NULL ORDER BY waits_since, sig", [])
     }
 
     /// What stood there when its source was looked at for the first time.
@@ -172,6 +185,13 @@ pub(super) fn count_quiet(tx: &Transaction<'_>, sources: &[SourceRow]) -> Result
     Ok(())
 }
 
+/// Since when a cause waits for its turn; none = it does not wait any more.
+pub(super) fn put_wait(tx: &Transaction<'_>, sig: &Signature, since: Option<DateTime<Utc>>) -> Result<(), TxError> {
+    tx.prepare_cached("UPDATE signature SET waits_since = ?2 WHERE sig = ?1")?
+        .execute((sig.as_str(), since.map(time)))?;
+    Ok(())
+}
+
 /// The row, the sighting, and an audit row when the signature is new.
 pub(super) fn put_signature(
     tx: &Transaction<'_>,
@@ -201,7 +221,7 @@ pub(super) fn put_signature(
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
      severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig, \
-     quiet_looks, signed_text";
+     quiet_looks, signed_text, fire_after, clear_after, waits_since";
 
 /// `version` is that of the function that signed its text.
 pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version: i64) -> Result<bool, TxError> {
@@ -213,14 +233,16 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
     let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
-             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks, signed_text)
+             kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks, signed_text,
+             fire_after, clear_after)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
              :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks,
-             :signed_text)
+             :signed_text, :fire_after, :clear_after)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
              inventory = excluded.inventory, bad_ticks = excluded.bad_ticks, quiet_looks = excluded.quiet_looks,
-             title = excluded.title, target = excluded.target, source = excluded.source",
+             title = excluded.title, target = excluded.target, source = excluded.source,
+             fire_after = excluded.fire_after, clear_after = excluded.clear_after",
     )?
     .execute(rusqlite::named_params! {
         ":sig": row.sig.as_str(),
@@ -244,6 +266,8 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
         ":quiet_looks": row.quiet_looks,
         ":text_sig": row.text_sig.as_ref().map(Signature::as_str),
         ":signed_text": row.signed_text,
+        ":fire_after": row.fire_after,
+        ":clear_after": row.clear_after,
     })?;
     Ok(fresh)
 }
@@ -279,5 +303,8 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
             .map(|sig| parse_id(&sig))
             .transpose()?,
         signed_text: row.get(21)?,
+        fire_after: row.get(22)?,
+        clear_after: row.get(23)?,
+        waits_since: parse_opt_time(row.get(24)?)?,
     })
 }

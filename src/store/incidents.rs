@@ -187,6 +187,27 @@ impl Store {
         }
     }
 
+    /// Incidents that opened since then.
+    pub fn opened_since(&self, since: DateTime<Utc>) -> Result<u32> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached("SELECT count(*) FROM incident WHERE opened_at >= ?1")?
+                .query_row([time(since)], |row| row.get(0))?)
+        })
+    }
+
+    /// Incidents that a signature itself opened from then until then, both included.
+    pub fn lives(&self, sig: &Signature, from: DateTime<Utc>, to: DateTime<Utc>) -> Result<u32> {
+        self.read(|conn| {
+            Ok(conn
+                .prepare_cached(
+                    "SELECT count(*) FROM incident
+                     WHERE id >= ?1 || '-' AND id < ?1 || '.' AND opened_at >= ?2 AND opened_at <= ?3",
+                )?
+                .query_row((sig.as_str(), time(from), time(to)), |row| row.get(0))?)
+        })
+    }
+
     /// Of the incidents that a signature itself opened, the newest one's generation; 0 without any.
     pub fn generation(&self, sig: &Signature) -> Result<u32> {
         self.read(|conn| {

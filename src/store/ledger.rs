@@ -10,6 +10,7 @@ use super::{
     Result, Sighting, SignatureRow, Store, TickLock, TxError, audit,
     causes::put_signature,
     changes::{forget_changes, kind_word, parse_kind, put_change},
+    hourly::{MeasureKey, forget_measures, put_measure},
     incidents::NewIncident,
     parse_id, parse_opt_time, parse_time, time,
 };
@@ -94,6 +95,12 @@ impl Store {
             }
             for (incident, sig) in end.joined {
                 super::incidents::join(tx, incident, sig, end.started_at)?;
+            }
+            for (key, value) in end.measures {
+                put_measure(tx, key, *value, end.started_at)?;
+            }
+            for (sig, since) in end.waits {
+                super::causes::put_wait(tx, sig, *since)?;
             }
             for (name, value) in end.owed {
                 put_flag(tx, name, Some(value), "tick", end.started_at)?;
@@ -220,6 +227,7 @@ impl Store {
         self.write(|tx| {
             tx.execute("DELETE FROM http_cache WHERE at < ?1", [time(before)])?;
             forget_changes(tx, before)?;
+            forget_measures(tx, before)?;
             put_mark(tx, mark, now)
         })
     }
@@ -260,6 +268,10 @@ pub struct TickEnd<'a> {
     pub opened: &'a [NewIncident],
     /// Symptoms that join the incident of the cause that explains them.
     pub joined: &'a [(IncidentId, Signature)],
+    /// Numbers that this look took.
+    pub measures: &'a [(MeasureKey, f64)],
+    /// Causes that wait for their turn from this look on, or whose waiting is over.
+    pub waits: &'a [(Signature, Option<DateTime<Utc>>)],
     /// Flags that say what has to be told about this look, each with what it takes to tell it. They stand until it is.
     pub owed: &'a [(String, String)],
     pub http_cache: &'a BTreeMap<String, CachedReply>,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 7;
+pub(super) const VERSION: i64 = 8;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 7] = [V1, V2, V3, V4, V5, V6, V7];
+const STEPS: [&str; 8] = [V1, V2, V3, V4, V5, V6, V7, V8];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -142,4 +142,17 @@ CREATE INDEX change_at ON change (repo, at);
 ALTER TABLE source ADD COLUMN variables TEXT;
 ALTER TABLE source ADD COLUMN deploying_since TEXT;
 ALTER TABLE source ADD COLUMN told TEXT NOT NULL DEFAULT '';
+";
+
+/// Storms: what waits for its turn, how long a probe is given, deployments under way. Trends: numbers by the hour.
+const V8: &str = "
+ALTER TABLE signature ADD COLUMN waits_since TEXT;
+ALTER TABLE signature ADD COLUMN fire_after INTEGER;
+ALTER TABLE signature ADD COLUMN clear_after INTEGER;
+CREATE INDEX signature_waits ON signature (waits_since) WHERE waits_since IS NOT NULL;
+CREATE INDEX incident_opened ON incident (opened_at);
+CREATE TABLE hourly (
+  repo TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, hour TEXT NOT NULL,
+  n INTEGER NOT NULL, total REAL NOT NULL, points TEXT NOT NULL, PRIMARY KEY (repo, target, source, name, hour)
+) STRICT, WITHOUT ROWID;
 ";

@@ -47,6 +47,9 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         quiet_looks: 0,
         ignored_until: None,
         ignored_why: None,
+        fire_after: None,
+        clear_after: None,
+        waits_since: None,
     }
 }
 
@@ -72,6 +75,8 @@ pub(crate) fn quiet(id: &TickId, minutes: i64) -> TickEnd<'_> {
         seen: &[],
         opened: &[],
         joined: &[],
+        waits: &[],
+        measures: &[],
         owed: &[],
         http_cache: &NO_REPLIES,
         changes: &[],

@@ -58,6 +58,8 @@ mod spine;
 #[cfg(test)]
 mod state;
 #[cfg(test)]
+mod storms;
+#[cfg(test)]
 mod street;
 #[cfg(test)]
 mod support;

@@ -21,7 +21,7 @@ fn street() -> Street {
     street
 }
 
-fn subjects(street: &Street) -> Vec<String> {
+pub(crate) fn subjects(street: &Street) -> Vec<String> {
     let subject = |mail: &String| {
         let line = mail.lines().find_map(|line| line.strip_prefix("Subject: "));
         line.unwrap_or_default().to_owned()

@@ -7,7 +7,7 @@ use url::Url;
 use super::faults::Good;
 use crate::{
     collect::testing,
-    config::{Config, Target},
+    config::{Config, Target, VercelProject},
     model::RepoName,
 };
 
@@ -63,7 +63,7 @@ const fn forge(
     }
 }
 
-pub(super) const APIS: [Api; 10] = [
+pub(super) const APIS: [Api; 12] = [
     Api {
         name: "health",
         collector: "health",
@@ -92,13 +92,29 @@ pub(super) const APIS: [Api; 10] = [
     declared("exceptions", "exceptions", "/api/exceptions", |_| {
         Good::json(EXCEPTIONS)
     }),
+    hosted("project", "/v9/projects/shop"),
+    hosted("deployments", "/v7/deployments"),
 ];
+
+const fn hosted(name: &'static str, spoiled: &'static str) -> Api {
+    Api {
+        name,
+        collector: "vercel",
+        probe: false,
+        cap: 16 << 20,
+        config: vercel,
+        spoiled,
+        good: project,
+    }
+}
 
 fn with(target: impl FnOnce(&mut Target)) -> Config {
     let mut own = testing::target();
     target(&mut own);
     let mut config = testing::config(own);
-    config.secrets.values.insert("GITHUB_TOKEN".to_owned(), TOKEN.into());
+    for name in ["GITHUB_TOKEN", "VERCEL_TOKEN"] {
+        config.secrets.values.insert(name.to_owned(), TOKEN.into());
+    }
     config
 }
 
@@ -126,6 +142,36 @@ fn github(base: &Url, _: Duration) -> Config {
     config.github.api = base.clone();
     config.repos.values_mut().next().unwrap().github = Some(RepoName::parse("acme/shop").unwrap());
     config
+}
+
+fn vercel(base: &Url, _: Duration) -> Config {
+    let mut config = with(|target| {
+        target.vercel = Some(VercelProject {
+            project: "shop".to_owned(),
+            team: None,
+            logs: false,
+            log_retention: Duration::from_hours(1),
+            cli: None,
+            variables: false,
+            domains: false,
+        });
+    });
+    config.vercel.api = base.clone();
+    config.vercel.web = base.clone();
+    config
+}
+
+fn project(path: &str) -> Good {
+    if path.contains("/deployments") {
+        return Good::json(
+            r#"{"deployments":[{"uid":"dpl_a","name":"shop","projectId":"prj_x","url":"shop-a.vercel.app","created":1764380000000,
+            "createdAt":1764380000000,"ready":1764380060000,"readyState":"READY","state":"READY","readySubstate":"PROMOTED","target":"production",
+            "aliasError":null,"meta":{"githubCommitSha":"3484a3fb816e0859fd6e1cea078d76385ff50625"}}],"pagination":{"count":1,"next":null,"prev":null}}"#,
+        );
+    }
+    Good::json(
+        r#"{"id":"prj_x","name":"shop","accountId":"team_x","targets":{"production":{"id":"dpl_a"}},"lastAliasRequest":null}"#,
+    )
 }
 
 fn used(name: &str, base: &Url, values: &[(&str, &str)]) -> Config {

@@ -94,6 +94,22 @@ struct Look<'a> {
     read: usize,
 }
 
+/// The reading of answers, for the fuzzer.
+pub(super) fn fuzz(body: &[u8]) {
+    let about = br#"{"id":"prj_x","targets":{"production":{"id":"dpl_a"}}}"#;
+    drop(api::parse::<Project>(body, "project"));
+    if let Ok(about) = api::parse::<Project>(about, "project")
+        && let Ok(one) = api::parse::<Listed>(body, "deployment")
+    {
+        drop(one.read(&about));
+    }
+    drop(build::failing_lines(body));
+    drop(runtime::lines(body));
+    if let Ok(serde_json::Value::Array(rows)) = serde_json::from_slice(body) {
+        drop(history::read_rows(&rows));
+    }
+}
+
 /// The newest production deployments, up to the one that serves.
 async fn deployments(reader: &Reader<'_>, about: &Project) -> Result<Vec<Listed>, Blind> {
     let query = [

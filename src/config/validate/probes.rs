@@ -8,7 +8,7 @@ use url::Url;
 use super::{Checks, minutes};
 use crate::{
     config::{
-        DeclaredUse, HealthProbe, JsonRpcProbe, Target,
+        DeclaredUse, HealthProbe, JsonRpcProbe, Level, Patience, Target,
         problem::{JsonPath, quote_str},
         raw,
     },
@@ -61,10 +61,11 @@ impl Checks<'_> {
                 logs: raw.logs.clone(),
                 railway: raw.railway.clone(),
                 collectors: raw.collectors.clone(),
+                deploy_grace_minutes: None,
                 vercel: raw.vercel.clone(),
                 exec: raw.exec.clone(),
             };
-            return vec![self.target(slot, slot.as_str(), &whole, at)];
+            return vec![self.target(slot, slot.as_str(), &whole, raw.deploy_grace_minutes, at)];
         }
         let at_targets = at.key("targets");
         if own {
@@ -81,12 +82,12 @@ impl Checks<'_> {
                 );
                 self.problem(here.clone(), what, "web");
             }
-            targets.push(self.target(slot, name, target, &here));
+            targets.push(self.target(slot, name, target, raw.deploy_grace_minutes, &here));
         }
         targets
     }
 
-    fn target(&mut self, slot: &Slot, name: &str, raw: &raw::Target, at: &JsonPath) -> Target {
+    fn target(&mut self, slot: &Slot, name: &str, raw: &raw::Target, grace: u32, at: &JsonPath) -> Target {
         let at_health = at.key("health");
         let at_rpc = at.key("jsonrpc");
         let health: Vec<HealthProbe> = raw
@@ -110,6 +111,7 @@ impl Checks<'_> {
             logs: self.logs(&raw.logs, &at.key("logs")),
             railway: raw.railway.as_ref().map(|raw| self.railway(raw, &at.key("railway"))),
             declared: self.declared(slot, raw, &at.key("collectors")),
+            deploy_grace: minutes(raw.deploy_grace_minutes.unwrap_or(grace)),
             vercel: raw.vercel.as_ref().map(|raw| self.vercel(raw, &at.key("vercel"))),
             exec: self.exec(&raw.exec, &at.key("exec")),
         }
@@ -149,11 +151,19 @@ impl Checks<'_> {
         self.jq(raw.expect.jq.as_ref(), expect.key("jq"), ".ok == true");
         self.jq(raw.release.as_ref(), at.key("release"), ".release");
         self.jq(raw.requests.as_ref(), at.key("requests"), ".requests");
+        let at_levels = at.key("levels");
+        for (n, level) in raw.levels.iter().enumerate() {
+            self.jq(Some(&level.jq), at_levels.index(n).key("jq"), ".disk.used_percent");
+        }
         let url = self.url(&raw.url, at.key("url"), "https://acme.example/health")?;
         Some(HealthProbe {
             name: raw.name.clone().unwrap_or_else(|| place(&url)),
             url,
             every: raw.every_minutes.map(minutes),
+            patience: Patience {
+                fire_after: raw.fire_after,
+                clear_after: raw.clear_after,
+            },
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
             status: if raw.expect.status.is_empty() {
                 (200..=299).collect()
@@ -165,6 +175,15 @@ impl Checks<'_> {
             release: raw.release.clone(),
             requests: raw.requests.clone(),
             max_latency: raw.expect.max_latency_ms.map(|ms| Duration::from_millis(ms.into())),
+            levels: raw
+                .levels
+                .iter()
+                .map(|level| Level {
+                    name: level.name.clone(),
+                    jq: level.jq.clone(),
+                    full: level.full,
+                })
+                .collect(),
             headers,
         })
     }
@@ -201,6 +220,10 @@ impl Checks<'_> {
                 .unwrap_or_else(|| format!("{} {}", authority(&url), raw.method)),
             url,
             every: raw.every_minutes.map(minutes),
+            patience: Patience {
+                fire_after: raw.fire_after,
+                clear_after: raw.clear_after,
+            },
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
             method: raw.method.clone(),
             params: raw.params.clone(),
@@ -251,6 +274,7 @@ impl Checks<'_> {
             uses.push(DeclaredUse {
                 collector: name.clone(),
                 every: raw.every_minutes.map(minutes),
+                expect_every: raw.expect_every_minutes.map(minutes),
                 values,
                 secrets,
             });

@@ -7,7 +7,7 @@ use crate::{
     decide::{
         budget::{self, Budget},
         elsewhere::{self, Mended},
-        facts::{AttemptFacts, Elsewhere, Facts, Policy, Seen, Status, keys},
+        facts::{AttemptFacts, Elsewhere, FLAPS, Facts, Policy, Seen, Status, keys},
     },
     model::{
         Mode,
@@ -151,9 +151,6 @@ pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
     tell_then(facts, Status::NeedsYou, why, || watch_until_over(facts, why, now))
 }
 
-/// Full reads without it after which a cause that nobody repaired is over.
-const QUIET_LOOKS: u32 = 2;
-
 /// Why something is over that no change of ours mended, also where one was merged.
 pub const OVER: &str = "it is over without a change of ours";
 
@@ -170,13 +167,24 @@ pub(super) fn until_over(facts: &Facts, why: &str, now: DateTime<Utc>, outcome: 
     })
 }
 
-/// Over once its source was read twice in full without it, and its symptoms' too, and no page is down after a merge.
+/// For how long it has to be quiet. What came back within the day is given longer each time, so that what comes and goes is
+/// one open incident and not a message for each turn: of one cause at most two are over within a day.
+fn quiet_for(lives: u32) -> TimeDelta {
+    match lives {
+        0 | 1 => TimeDelta::minutes(29),
+        2 => TimeDelta::hours(1),
+        FLAPS.. => TimeDelta::days(1),
+    }
+}
+
+/// Over once its source was read twice (or as often as the owner set) in full without it, and its symptoms' too, and no
+/// page is down after a merge.
 fn over(facts: &Facts, outcome: IncidentOutcome) -> Option<Next> {
     let long = facts
         .source_ok_at
-        .is_some_and(|ok| ok - facts.cause.last_seen >= TimeDelta::minutes(29));
+        .is_some_and(|ok| ok - facts.cause.last_seen >= quiet_for(facts.cause.lives));
     let up = facts.watch.as_ref().is_none_or(|watch| !watch.probe_down);
-    (long && up && facts.cause.quiet_looks >= QUIET_LOOKS)
+    (long && up && facts.cause.quiet_looks >= facts.cause.clear_after)
         .then(|| tell_then(facts, Status::Resolved, OVER, || done(outcome)))
 }
 

@@ -29,6 +29,48 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
     }
 }
 
+/// Nothing is broken yet; the title says what will be, or what is not as usual.
+pub(super) fn warning(words: &MailWords) -> Shape {
+    Shape {
+        tag: "warning",
+        lead: format!(
+            "{} works, and something is not as it should be: {}",
+            words.slot,
+            sentence(&words.title)
+        ),
+        did: "nothing, and asked no model: a warning is not repaired.".to_owned(),
+        can: "see to it before it breaks; tick status shows it while it lasts.".to_owned(),
+        next: "a message when it breaks. This is said once.".to_owned(),
+    }
+}
+
+/// `why` says which cap it is; the entries are the worst of those that wait.
+pub(super) fn overflow(words: &MailWords) -> Shape {
+    let more = usize::try_from(words.count)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(words.entries.len());
+    let listed = match more {
+        0 => "listed here, the worst first".to_owned(),
+        n => format!(
+            "the worst {} listed here, {n} more are in the ledger",
+            words.entries.len()
+        ),
+    };
+    Shape {
+        tag: "storm",
+        lead: format!(
+            "More broke than is told one by one: {} more causes wait, {listed}. {}",
+            words.count,
+            sentence(&words.why)
+        ),
+        did: "opened the worst ones up to the cap, and called no model about the rest.".to_owned(),
+        can: "look for what they have in common; tick status lists what waits, limits.new_incidents_per_hour raises the cap."
+            .to_owned(),
+        next: "those that are still there open as the cap allows, the worst first. No second message like this within a day."
+            .to_owned(),
+    }
+}
+
 /// `api is down since 05:10 UTC: home: HTTP 503.`
 fn what_is_broken(words: &MailWords) -> String {
     let shown = sentence(&words.shown);
@@ -39,8 +81,15 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
     let pull = words.pull.is_some();
     let merged = words.merge.is_some();
     Shape {
-        tag: "needs you",
-        lead: format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
+        tag: if words.flaps.is_some() { "flaps" } else { "needs you" },
+        lead: match words.flaps {
+            Some(times) => format!(
+                "{} It comes and goes: this is time {times} within a day. {}",
+                what_is_broken(words),
+                sentence(&words.why)
+            ),
+            None => format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
+        },
         did: if merged {
             format!("merged {}.", words.landed_words())
         } else if pull {
@@ -60,10 +109,16 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
             (false, Some(short)) => format!("mend it yourself, or let tick try again: tick retry {short}"),
             (_, None) => "look at it; tick status says where it stands.".to_owned(),
         },
-        next: format!(
-            "you move. tick looks again {} and says so when it is over.",
-            words.look_words()
-        ),
+        next: match words.flaps {
+            Some(_) => {
+                "you move. tick says nothing more of it until it was quiet for a day; tick status shows how it stands."
+                    .to_owned()
+            }
+            None => format!(
+                "you move. tick looks again {} and says so when it is over.",
+                words.look_words()
+            ),
+        },
     }
 }
 

@@ -13,7 +13,7 @@ use self::{
     effects::{done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, told},
     rows::Rows,
 };
-use super::{Ctx, evidence::kind};
+use super::{Ctx, evidence::kind, look};
 use crate::{
     decide::{
         dedup::BAD_LOOKS,
@@ -25,6 +25,9 @@ use crate::{
     },
     store::{EvidenceRow, SignatureRow, SourceRow, Spent, Store},
 };
+
+/// Good looks in a row before a cause is over, where the owner says nothing else.
+const CLEAR_LOOKS: u32 = 2;
 
 /// Everything `decide` wants to know of an incident.
 pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
@@ -58,7 +61,16 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     Ok(Facts {
         incident: incident.clone(),
         failed_release: row.releases.last().cloned(),
-        cause: cause(&row, release.clone(), &symptoms(&store, id)?),
+        cause: cause(
+            &row,
+            release.clone(),
+            &symptoms(&store, id)?,
+            store.lives(
+                &row.sig,
+                incident.opened_at - chrono::TimeDelta::days(1),
+                incident.opened_at,
+            )?,
+        ),
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
@@ -131,8 +143,10 @@ fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
     Ok(rows)
 }
 
-fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow]) -> Cause {
-    let down = |symptom: &SignatureRow| symptom.kind.is_symptom() && symptom.bad_ticks >= BAD_LOOKS;
+fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
+    let down = |symptom: &SignatureRow| {
+        symptom.kind.is_symptom() && symptom.bad_ticks >= symptom.fire_after.unwrap_or(BAD_LOOKS)
+    };
     Cause {
         signature: row.sig.clone(),
         title: row.title.clone(),
@@ -145,8 +159,14 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow]) ->
         count: row.count,
         release,
         ignored_until: row.ignored_until,
-        // It is not over while a symptom of it is there.
-        quiet_looks: symptoms.iter().map(|s| s.quiet_looks).fold(row.quiet_looks, u32::min),
+        // It is not over while a symptom of it is there. What a provider's incident explained opens by itself then.
+        quiet_looks: symptoms
+            .iter()
+            .filter(|_| look::provider(row).is_none())
+            .map(|s| s.quiet_looks)
+            .fold(row.quiet_looks, u32::min),
+        clear_after: row.clear_after.unwrap_or(CLEAR_LOOKS),
+        lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),
     }
 }

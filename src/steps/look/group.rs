@@ -6,6 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
+use super::{
+    parents::Scene,
+    storm::{self, Item},
+};
 use crate::{
     decide::{
         dedup::{self, Group, Known, KnownIncident, Standing},
@@ -17,16 +21,13 @@ use crate::{
         incident::Incident,
         signal::{Severity, Signal, Snapshot, Stood},
     },
-    steps::{Ctx, effect::EffectKind, silence},
+    steps::{Ctx, effect::EffectKind, holds::Holds},
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text,
 };
 
 /// Samples that the ledger keeps of a cause.
 const SAMPLES: usize = 3;
-/// Causes that may become incidents in one tick; the rest stays in the ledger and is seen again.
-pub(in crate::steps) const OPENED: usize = 20;
-
 /// Looks among which gaps are looked for: two days of the usual rhythm. An older gap weighs little.
 const GAP_LOOKS: u32 = 200;
 
@@ -35,6 +36,8 @@ const GAP_LOOKS: u32 = 200;
 pub(super) struct Found {
     pub(super) seen: Vec<(SignatureRow, Sighting)>,
     pub(super) opened: Vec<NewIncident>,
+    /// Causes that wait for their turn, since when; none = no longer.
+    pub(super) waits: Vec<(Signature, Option<DateTime<Utc>>)>,
     pub(super) joined: Vec<(IncidentId, Signature)>,
     pub(super) inventory: Vec<SignatureRow>,
     /// Incidents that a person has, or said no to, and why they have to hear of them again.
@@ -43,19 +46,48 @@ pub(super) struct Found {
     pub(super) stood: Vec<Stood>,
 }
 
-pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: bool, found: &mut Found) -> Result<()> {
+/// How the sources stood before this look, and stand after it.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) before: &'a [SourceRow],
+    pub(super) after: &'a [SourceRow],
+}
+
+impl Sources<'_> {
+    /// A source that was not due says what it said last.
+    fn now(&self) -> Vec<SourceRow> {
+        let same =
+            |a: &SourceRow, b: &SourceRow| a.repo == b.repo && a.target == b.target && a.collector == b.collector;
+        let mut rows = self.after.to_vec();
+        let skipped = self
+            .before
+            .iter()
+            .filter(|old| !self.after.iter().any(|new| same(old, new)));
+        rows.extend(skipped.cloned());
+        rows
+    }
+}
+
+pub(super) fn group(
+    ctx: &Ctx,
+    snapshot: &Snapshot,
+    sources: Sources<'_>,
+    woken: bool,
+    found: &mut Found,
+) -> Result<()> {
     let mut by_cause: BTreeMap<(&Slot, &Signature), Vec<&Signal>> = BTreeMap::new();
     for signal in &snapshot.signals {
         let cause = (&signal.repo, &signal.signature);
         by_cause.entry(cause).or_default().push(signal);
     }
-    let mut symptoms = Vec::new();
+    let mut items: Vec<Item> = Vec::new();
     let looks = ctx.store().last_ticks(GAP_LOOKS)?;
     let looks: Vec<_> = looks.iter().map(|tick| tick.started_at).collect();
     let gaps = rhythm::gaps(&looks);
-    let silences = silence::all(ctx)?;
+    let now = sources.now();
+    let holds = Holds::read(ctx, &now)?;
     for ((repo, text_sig), signals) in by_cause {
-        let first_sight = signals.iter().all(|s| is_first_sight(known, s));
+        let first_sight = signals.iter().all(|s| is_first_sight(sources.before, s));
         let old = ctx.store().cause(text_sig, repo)?;
         let key = match &old {
             Some(old) => old.sig.clone(),
@@ -74,23 +106,21 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
             known: serde_json::to_value(&facts)?,
             standing: serde_json::to_value(&standing)?,
         });
-        let silenced = hold::silence(&silences, repo, &row.target, ctx.now()).is_some();
-        if silenced && hold::can_be_silenced(row.kind) {
-            standing = hold::silenced(standing);
+        if holds.over(ctx, &row, first_sight)?.is_some() {
+            standing = hold::held(standing);
         }
         match standing {
-            Standing::Open { generation, why } if woken && found.opened.len() < OPENED => {
+            Standing::Open { generation, why } if woken => {
                 let new = NewIncident {
                     id: IncidentId::new(sig, generation),
                     repo: row.repo.clone(),
                     signature: sig.clone(),
                     why,
                 };
-                if row.kind.is_symptom() {
-                    symptoms.push((sig.clone(), row.repo.clone(), Some(new)));
-                } else {
-                    found.opened.push(new);
-                }
+                items.push(Item {
+                    row: row.clone(),
+                    new: Some(new),
+                });
             }
             Standing::Inventory => {
                 row.inventory = true;
@@ -99,12 +129,15 @@ pub(super) fn group(ctx: &Ctx, snapshot: &Snapshot, known: &[SourceRow], woken: 
             Standing::Worse { why } => {
                 found.worse.extend(incident.map(|i| (i.id, row.clone(), why)));
             }
-            Standing::Symptom => symptoms.push((sig.clone(), row.repo.clone(), None)),
+            Standing::Symptom => items.push(Item {
+                row: row.clone(),
+                new: None,
+            }),
             Standing::Open { .. } | Standing::Handled | Standing::Held | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }
-    join_symptoms(ctx, symptoms, found)
+    storm::open(ctx, &Scene::new(&snapshot.signals, &now), items, found)
 }
 
 /// How much of the time in which a cause was seen nobody told of.
@@ -122,8 +155,10 @@ fn unwatched(ctx: &Ctx, old: &SignatureRow, gaps: &[(DateTime<Utc>, DateTime<Utc
 }
 
 /// Looks that saw it among the last few, with the one that runs.
-fn bad_lately(ctx: &Ctx, sig: &Signature) -> Result<u32> {
-    let looks = ctx.store().last_ticks(dedup::FLAP_LOOKS - 1)?;
+fn bad_lately(ctx: &Ctx, sig: &Signature, fire_after: u32) -> Result<u32> {
+    let looks = ctx
+        .store()
+        .last_ticks(dedup::flap_looks(fire_after).saturating_sub(1))?;
     let Some(oldest) = looks.last() else {
         return Ok(1);
     };
@@ -149,7 +184,7 @@ fn before(
         count: old.count,
         bad_ticks: row.bad_ticks,
         bad_lately: if row.kind.is_symptom() {
-            bad_lately(ctx, &row.sig)?
+            bad_lately(ctx, &row.sig, fire_after(row))?
         } else {
             row.bad_ticks
         },
@@ -189,21 +224,22 @@ fn new_key(ctx: &Ctx, text_sig: &Signature, repo: &Slot, found: &Found) -> Resul
 }
 
 /// A symptom joins the cause of its slot that opened in this tick or the one before, else it opens by itself.
-fn join_symptoms(ctx: &Ctx, symptoms: Vec<(Signature, Slot, Option<NewIncident>)>, found: &mut Found) -> Result<()> {
+pub(super) fn join_symptoms(ctx: &Ctx, symptoms: Vec<Item>, found: &mut Found) -> Result<()> {
     if symptoms.is_empty() {
         return Ok(());
     }
     let recent = ctx.now() - TimeDelta::minutes(20);
     let open = ctx.store().open_incidents()?;
-    for (sig, slot, new) in symptoms {
+    for Item { row, new } in symptoms {
+        let (sig, repo) = (row.sig, row.repo);
         let cause = found
             .opened
             .iter()
-            .filter(|o| o.repo == slot)
+            .filter(|o| o.repo == repo)
             .map(|o| o.id.clone())
             .chain(
                 open.iter()
-                    .filter(|i| i.repo == slot && i.opened_at >= recent)
+                    .filter(|i| i.repo == repo && i.opened_at >= recent)
                     .map(|i| i.id.clone()),
             )
             .find(|id| id.signature() != sig);
@@ -214,6 +250,11 @@ fn join_symptoms(ctx: &Ctx, symptoms: Vec<(Signature, Slot, Option<NewIncident>)
         }
     }
     Ok(())
+}
+
+/// Bad looks in a row before a probe is told.
+fn fire_after(row: &SignatureRow) -> u32 {
+    row.fire_after.unwrap_or(dedup::BAD_LOOKS)
 }
 
 fn is_first_sight(known: &[SourceRow], signal: &Signal) -> bool {
@@ -235,6 +276,7 @@ fn group_of(row: &SignatureRow, signals: &[&Signal], first_sight: bool) -> Group
         first_seen: signals.iter().map(|s| s.first_seen).min().unwrap_or(row.first_seen),
         last_seen: signals.iter().map(|s| s.last_seen).max().unwrap_or(row.last_seen),
         first_sight,
+        fire_after: fire_after(row),
     }
 }
 
@@ -303,6 +345,9 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         quiet_looks: 0,
         ignored_until: old.and_then(|o| o.ignored_until),
         ignored_why: old.and_then(|o| o.ignored_why.clone()),
+        fire_after: first.looks(Signal::FIRE_AFTER),
+        clear_after: first.looks(Signal::CLEAR_AFTER),
+        waits_since: old.and_then(|o| o.waits_since),
     }
 }
 

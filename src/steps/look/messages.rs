@@ -2,12 +2,16 @@
 //! gate that is broken. Each is owed from the transaction on that records the look, since no later look may find it
 //! again, and stands as a flag until its letter is written.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use anyhow::Result;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::warnings::Warning;
 use crate::{
     collect,
     decide::{
@@ -18,7 +22,7 @@ use crate::{
     model::{IncidentId, Signature, Slot, signal::Snapshot},
     render::mail::{Entry, MailWords},
     steps::{Ctx, silence, tell, title_line},
-    store::{SignatureRow, SourceRow},
+    store::{Sighting, SignatureRow, SourceRow},
     text::signature,
 };
 
@@ -34,8 +38,11 @@ struct Owed {
     title: String,
     since: Option<DateTime<Utc>>,
     why: String,
-    /// What an inventory lists.
+    /// What an inventory lists, or a storm.
     causes: Vec<Signature>,
+    /// Causes that wait, listed or not.
+    #[serde(default)]
+    count: u64,
     /// What it is about, where that is an incident.
     #[serde(default)]
     incident: Option<IncidentId>,
@@ -51,6 +58,7 @@ impl Owed {
             since: None,
             why: String::new(),
             causes: Vec::new(),
+            count: 0,
             incident: None,
         }
     }
@@ -71,6 +79,7 @@ impl Owed {
         words.name.clone_from(&ctx.config.notify.name);
         words.since = self.since;
         words.why.clone_from(&self.why);
+        words.count = self.count;
         words.incident.clone_from(&self.incident);
         for sig in &self.causes {
             let row = ctx.store().signature(sig)?;
@@ -89,9 +98,14 @@ pub(super) struct Seen<'a> {
     pub(super) before: &'a [SourceRow],
     pub(super) sources: &'a [SourceRow],
     pub(super) snapshot: &'a Snapshot,
+    /// Causes that this look saw.
+    pub(super) rows: &'a [(SignatureRow, Sighting)],
     pub(super) gate: &'a GateResult,
     pub(super) inventory: &'a [SignatureRow],
     pub(super) worse: &'a [(IncidentId, SignatureRow, String)],
+    pub(super) waits: &'a [(Signature, Option<DateTime<Utc>>)],
+    /// Warnings that begin with this look, by the names of their flags.
+    pub(super) warnings: &'a [(String, Warning)],
 }
 
 /// Flags for the messages that this look found to be due, and that nobody was told before.
@@ -119,6 +133,14 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
         due.extend(gate_fault(ctx, why)?);
     }
     let mut flags = Vec::new();
+    for (name, warning) in seen.warnings {
+        flags.push((name.clone(), serde_json::to_string(warning)?));
+        due.push(begins(name, warning));
+    }
+    if let Some(storm) = overflow(ctx, seen)? {
+        due.push(storm);
+        flags.push((STORM.to_owned(), ctx.now().to_rfc3339()));
+    }
     for owed in due {
         if !owed.known(ctx)? {
             let value = ctx.redactor.redact(&serde_json::to_string(&owed)?);
@@ -144,6 +166,55 @@ fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
         )
     };
     by_repo.into_iter().map(one).collect()
+}
+
+/// Once as long as it lasts.
+fn begins(name: &str, warning: &Warning) -> Owed {
+    let about = format!("{name} {}", warning.since.timestamp());
+    Owed::new(Status::Warning, about, warning.slot.as_str(), warning.title.clone())
+}
+
+/// When it was last told that causes wait for their turn.
+const STORM: &str = "storm-told";
+/// Causes that the message about them lists.
+const LISTED: usize = 30;
+
+/// What waits from this look on, in one message a day.
+fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
+    let waiting: BTreeSet<&Signature> = seen
+        .waits
+        .iter()
+        .filter_map(|(sig, since)| since.map(|_| sig))
+        .collect();
+    if waiting.is_empty() {
+        return Ok(None);
+    }
+    let told = ctx.store().flag(STORM)?;
+    let told: Option<DateTime<Utc>> = told.and_then(|at| at.parse().ok());
+    if told.is_some_and(|at| ctx.now() - at < TimeDelta::days(1)) {
+        return Ok(None);
+    }
+    let mut rows: Vec<&SignatureRow> = seen.rows.iter().map(|(row, _)| row).collect();
+    rows.retain(|row| waiting.contains(&row.sig));
+    rows.sort_by_key(|row| (Reverse(row.severity), Reverse(row.count), &row.sig));
+    let repos: BTreeSet<&Slot> = rows.iter().map(|row| &row.repo).collect();
+    let slot = match repos.first() {
+        Some(slot) if repos.len() == 1 => slot.to_string(),
+        _ => format!("{} repos", repos.len()),
+    };
+    let limits = &ctx.config.limits;
+    let (hour, day) = (limits.new_incidents_per_hour, limits.new_incidents_per_day);
+    Ok(Some(Owed {
+        causes: rows.iter().take(LISTED).map(|row| row.sig.clone()).collect(),
+        why: format!("The caps are {hour} new incidents in an hour and {day} in a day"),
+        count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
+        ..Owed::new(
+            Status::Overflow,
+            format!("storm {}", ctx.tick),
+            &slot,
+            format!("{} more causes wait", waiting.len()),
+        )
+    }))
 }
 
 /// Once an incident.

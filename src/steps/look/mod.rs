@@ -3,13 +3,16 @@
 
 mod group;
 mod messages;
+mod parents;
 mod sources;
+mod storm;
+mod warnings;
 
 use anyhow::{Context, Result};
 
-pub(super) use self::group::OPENED;
-use self::group::{Found, group};
+use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
+pub(super) use self::{parents::provider, warnings::standing as warnings};
 use super::{Ctx, gate};
 use crate::{
     decide::gate::GateResult,
@@ -45,24 +48,33 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     let gate = gate::gate(&ctx.config, &snapshot).await;
     let mut found = Found::default();
     let woken = matches!(gate, GateResult::Wake(_));
-    if woken || !snapshot.signals.is_empty() {
-        group(ctx, &snapshot, &known, woken, &mut found)?;
+    super::silence::clear(ctx)?;
+    if woken || !snapshot.signals.is_empty() || !ctx.store().waiting()?.is_empty() {
+        let both = Sources {
+            before: &known,
+            after: &sources,
+        };
+        group(ctx, &snapshot, both, woken, &mut found)?;
     }
     if woken || snapshot.blind().next().is_some() {
         snapshot.stood = std::mem::take(&mut found.stood);
         let kept = snapshots::encode(&snapshot)?;
         snapshots::archive(signals, &ctx.tick, &kept).context("keep the snapshot")?;
     }
-    super::silence::clear(ctx)?;
+    let begun = warnings::warnings(ctx, &snapshot, &found, &sources)?;
+    let measures = warnings::measures(&snapshot, &collected.measures);
     let owed = messages::owed(
         ctx,
         &messages::Seen {
             before: &known,
             sources: &sources,
             snapshot: &snapshot,
+            rows: &found.seen,
             gate: &gate,
             inventory: &found.inventory,
             worse: &found.worse,
+            waits: &found.waits,
+            warnings: &begun,
         },
     )?;
     ctx.store().end_tick(
@@ -79,6 +91,8 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             seen: &found.seen,
             opened: &found.opened,
             joined: &found.joined,
+            measures: &measures,
+            waits: &found.waits,
             owed: &owed,
             http_cache: &cache,
             changes: &snapshot.changes,
@@ -105,6 +119,9 @@ fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
     }
     Ok(())
 }
+
+/// Full looks without it after which a cause that nobody repairs is taken for over.
+const OVER_LOOKS: u32 = 2;
 
 /// How a tick's row begins when its gate gave no answer.
 const FAULT: &str = "fault: ";

@@ -10,10 +10,7 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
-    decide::{
-        hold::{self, Silence},
-        rhythm,
-    },
+    decide::rhythm,
     model::{
         IncidentId, Slot,
         incident::{Incident, IncidentOutcome},
@@ -23,7 +20,11 @@ use crate::{
         self,
         status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
-    steps::{Ctx, gather, outbox, silence, tell, title_line},
+    steps::{
+        Ctx, gather,
+        holds::{Held, Holds},
+        outbox, tell, title_line,
+    },
     store::{SignatureRow, SourceRow},
 };
 
@@ -71,7 +72,7 @@ struct LastLook {
     gate: Option<String>,
     /// When it was, where the next one is overdue.
     overdue: Option<DateTime<Utc>>,
-    silences: Vec<Silence>,
+    holds: Holds,
 }
 
 impl LastLook {
@@ -83,6 +84,7 @@ impl LastLook {
             collector: collector.to_owned(),
         };
         let mut sources = ctx.store().sources()?;
+        let holds = Holds::read(ctx, &sources)?;
         sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
         let mut seen = ctx.store().current_causes()?;
         seen.retain(|row| {
@@ -96,7 +98,7 @@ impl LastLook {
             seen,
             gate: ticks.into_iter().next().and_then(|tick| tick.gate),
             overdue: rhythm::overdue(&looks, ctx.now()),
-            silences: silence::holding(ctx)?,
+            holds,
         })
     }
 
@@ -151,15 +153,20 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
         sources_read: count(sources.iter().filter(|s| s.cause.is_none()).count()),
         sources: count(look.configured.iter().filter(|key| key.repo == repo.slot).count()),
         seen,
-        silences: look
-            .silences
-            .iter()
-            .filter(|silence| silence.slot == repo.slot)
-            .map(|silence| render::silence::line(silence, ctx.now()))
-            .collect(),
+        notes: asides(ctx, repo, look)?,
         stopped,
         lacks: policy.missing.first().cloned(),
     })
+}
+
+/// What a person has silenced, and warnings that stand.
+fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
+    let silences = look.holds.silences.iter().filter(|silence| silence.slot == repo.slot);
+    let mut notes: Vec<String> = silences.map(|s| render::silence::line(s, ctx.now())).collect();
+    let warnings = crate::steps::look::warnings(ctx)?;
+    let own = warnings.values().filter(|warning| warning.slot == repo.slot);
+    notes.extend(own.map(|warning| render::warning::line(&warning.title, warning.since, ctx.now())));
+    Ok(notes)
 }
 
 /// What is open, or was seen by the last look and is nobody's word: a tick that leaves any of it is no healthy one.
@@ -182,17 +189,20 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
         return Ok(Some(Now::Ignored(until)));
     }
     let incident = ctx.store().incident_of(&row.sig)?;
-    let silence = hold::silence(&look.silences, &row.repo, &row.target, ctx.now());
-    if let Some(silence) = silence.filter(|_| hold::can_be_silenced(row.kind))
-        && incident.as_ref().is_none_or(|incident| incident.outcome.is_some())
-    {
-        return Ok(Some(Now::Silenced(silence.until)));
+    if incident.as_ref().is_none_or(|incident| incident.outcome.is_some()) {
+        match look.holds.over(ctx, row, false)? {
+            Some(Held::Silenced(until)) => return Ok(Some(Now::Silenced(until))),
+            Some(Held::Deploying(until)) => return Ok(Some(Now::Deploying(until))),
+            None if row.waits_since.is_some() => return Ok(Some(Now::Waits)),
+            None => {}
+        }
     }
     let Some(incident) = incident else {
         return Ok(Some(if row.inventory { Now::FirstSight } else { Now::Once }));
     };
     Ok(match incident.outcome {
-        None => None,
+        // Another repo's incident does not stand below this one.
+        None => (incident.repo != row.repo).then_some(Now::Explained),
         Some(_) if incident.id.signature() != row.sig => Some(Now::Once),
         Some(IncidentOutcome::Noise) => Some(Now::Noise),
         Some(IncidentOutcome::Declined) => Some(Now::Declined),

@@ -1,0 +1,57 @@
+//! Words about what will break soon, or is not as usual. One clause each, without the repo in front.
+
+use chrono::{DateTime, Utc};
+
+use crate::decide::trend::Trend;
+
+/// `name` is what was measured: a source, a probe, a disk.
+pub fn trend(name: &str, trend: &Trend) -> String {
+    match trend {
+        Trend::Rate { seen, expected } => {
+            format!("{name} tells of {seen:.0} errors in two hours, {expected:.0} are usual at this hour")
+        }
+        Trend::Slow { now_ms, usual_ms } => {
+            format!("{name} answers in {now_ms:.0} ms, {usual_ms:.0} ms are usual at this hour")
+        }
+        Trend::Fills { at, level, full } => format!(
+            "{name} is at {level:.0} of {full:.0} and full on {} at this pace",
+            at.format("%Y-%m-%d %H:%M UTC")
+        ),
+    }
+}
+
+/// A source that always had something to tell.
+pub fn silent(collector: &str, last: DateTime<Utc>, every_minutes: i64) -> String {
+    format!(
+        "{collector} told nothing since {}, something is expected every {every_minutes} minutes",
+        last.format("%Y-%m-%d %H:%M UTC")
+    )
+}
+
+/// A line of `tick status`.
+pub fn line(title: &str, since: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    format!("warning since {}: {title}", super::status::time(since, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_has_its_numbers() {
+        let at: DateTime<Utc> = "2026-12-01T06:40:00Z".parse().unwrap();
+        let fills = Trend::Fills {
+            at,
+            level: 80.2,
+            full: 100.0,
+        };
+        assert_eq!(
+            trend("disk", &fills),
+            "disk is at 80 of 100 and full on 2026-12-01 06:40 UTC at this pace"
+        );
+        assert_eq!(
+            silent("backups", at, 60),
+            "backups told nothing since 2026-12-01 06:40 UTC, something is expected every 60 minutes"
+        );
+    }
+}
