@@ -121,6 +121,15 @@ const DEPLOYMENT: &str = r#"{"uid":"dpl_a","name":"shop","url":"shop-a.vercel.ap
 "readyState":"READY","readySubstate":"PROMOTED","target":"production","aliasError":null,"meta":{"githubCommitSha":"3484a3fb816e0859fd6e1cea078d76385ff50625"}}"#;
 const BUILD: &str = r#"[{"type":"stderr","created":1764380000000,"payload":{"text":"Error: Command exited with 1","level":"error"}},{"type":"stdout","created":1,"text":"ok"}]"#;
 const RUNTIME: &str = "{\"level\":\"error\",\"message\":\"TypeError: x\",\"timestampInMs\":1764380000000,\"rowId\":\"a\"}\n{\"source\":\"delimiter\"}\n";
+const SERVICE: &str = r#"{"serviceInstance":{"cronSchedule":null,"activeDeployments":[{"id":"d1"}]},"deployments":{"edges":[{"node":{"id":"d1","status":"SUCCESS",
+"createdAt":"2026-11-29T02:00:00Z","statusUpdatedAt":"2026-11-29T02:01:00Z","canRollback":false,"deploymentStopped":false,"url":null,"staticUrl":"a.example","meta":{"commitHash":"3484a3fb816e0859fd6e1cea078d76385ff50625"}}}]}}"#;
+const EVENTS: &str = r#"{"deploymentEvents":{"edges":[{"node":{"step":"BUILD_IMAGE","completedAt":null,"payload":{"error":"no","reason":"why"}}}]}}"#;
+const VARIABLES: &str = r#"{"environment":{"variables":{"edges":[{"node":{"name":"A","serviceId":"s","updatedAt":"2026-11-29T02:00:00Z"}},{"node":{"name":"A","serviceId":null,"updatedAt":"2026-11-29T02:00:00Z"}}],
+"pageInfo":{"hasNextPage":true,"endCursor":"c"}}}}"#;
+const LINES: &str = r#"{"environmentLogs":[{"timestamp":"2024-10-04T00:00:00Z","message":"x","severity":"error","attributes":[{"key":"stack","value":"\"Error: x\""}],"tags":{"deploymentId":"d","deploymentInstanceId":"i"}}]}"#;
+const FAILED_REQUESTS: &str = r#"{"httpLogs":[{"timestamp":"2026-11-29T02:00:00Z","method":"GET","path":"/","httpStatus":502,"responseDetails":"refused","upstreamErrors":"[{\"error\":\"x\"}]","totalDuration":1}]}"#;
+const BUILD_LOG: &str =
+    r#"{"buildLogs":[{"timestamp":"2026-11-29T02:00:00Z","message":"error: no such module","severity":"info"}]}"#;
 const SIGNALS: &str = r#"{"release_sha":"3484a3fb816e0859fd6e1cea078d76385ff50625","requests":3,"signals":[{"title":"t","message":"m","kind":"alert","severity":"warning",
 "count":2,"first_seen":"2026-11-29T02:00:00Z","url":"https://a.example","evidence":{"n":1}}],"changes":[{"at":"2026-11-29T02:00:00Z","kind":"provider","key":"k","what":"w"}]}"#;
 const NAGIOS: &str =
@@ -153,6 +162,7 @@ targets! {
     api_alertmanager: |bytes| collect::fuzz::declared("alertmanager", bytes), [ALERTS];
     api_statuspage: |bytes| collect::fuzz::declared("statuspage", bytes), [STATUS];
     api_exceptions: |bytes| collect::fuzz::declared("exceptions", bytes), [EXCEPTIONS];
+    api_railway: collect::fuzz::railway, [SERVICE, EVENTS, VARIABLES, LINES, FAILED_REQUESTS, BUILD_LOG];
     api_vercel: collect::fuzz::vercel, [PROJECT, DEPLOYMENT, BUILD, RUNTIME];
     request_file: collect::fuzz::request_file, [include_str!("../collectors/sentry.json"), include_str!("../collectors/statuspage.json")];
     link_header: collect::fuzz::link, [r#"<https://api.example/x?page=3>; rel="next"; results="true", <https://api.example/x>; rel="prev""#];

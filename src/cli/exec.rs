@@ -5,7 +5,10 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::Args;
 
 use crate::{
-    adapters::exec::{Plan, become_program},
+    adapters::{
+        exec::{Plan, become_program},
+        process::Service,
+    },
     exit::Exit,
 };
 
@@ -29,6 +32,9 @@ pub struct ExecArgs {
     /// Leave it the machine's network
     #[arg(long)]
     network: bool,
+    /// Service that it needs on its loopback, as JSON
+    #[arg(long, value_parser = service)]
+    service: Vec<Service>,
     /// Directory in which programs are looked for
     #[arg(long)]
     path: Vec<PathBuf>,
@@ -48,8 +54,13 @@ pub fn run(args: ExecArgs) -> ExitCode {
         read: args.read,
         hide: args.hide,
         network: args.network,
+        services: args.service,
         path: args.path,
         program: program.into(),
         args: command.collect(),
     })
+}
+
+fn service(text: &str) -> Result<Service, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }

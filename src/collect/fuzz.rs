@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap, time::Duration};
 
-use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, report::Report, vercel};
+use super::{actions, declared, declared_spec::Spec, github, jsonrpc, pulls, railway, report::Report, vercel};
 use crate::{
     config::{JsonRpcProbe, Patience},
     text::{jq::Program, json},
@@ -55,6 +55,13 @@ pub fn declared(name: &'static str, bytes: &[u8]) {
     });
     for result in results.into_iter().flatten() {
         drop(Report::read(result));
+    }
+}
+
+pub fn railway(bytes: &[u8]) {
+    // As of every answer, only what is strict JSON is looked at.
+    if json::check(bytes).is_ok() {
+        railway::fuzz(bytes);
     }
 }
 

@@ -85,6 +85,10 @@ pub struct Repo {
     pub branch: Option<String>,
     pub setup: Vec<CommandLine>,
     pub test: Vec<CommandLine>,
+    /// What the tests need beside them.
+    pub services: Vec<Service>,
+    /// Variables of the test commands and services; no secrets.
+    pub test_env: Vec<(String, String)>,
     /// At least one; a repo without `targets` is its own only target.
     pub targets: Vec<Target>,
     pub may_skip: Vec<String>,
@@ -96,6 +100,23 @@ pub struct Repo {
     pub junit: Option<String>,
     /// Shortest observation after a merge.
     pub observe_min: Duration,
+}
+
+/// A program that the tests need on their loopback.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// All but the last run to their end first; the last one stays.
+    pub start: Vec<CommandLine>,
+    pub ready: ServiceReady,
+    pub within: Duration,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceReady {
+    /// This port of the loopback takes connections.
+    Port(u16),
+    /// It ends with 0.
+    Command(CommandLine),
 }
 
 #[derive(Debug, Clone)]

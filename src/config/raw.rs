@@ -11,9 +11,11 @@ use serde_json::Value;
 
 use super::{AgentKind, Billing, ExecOutput, Mode};
 
+mod environment;
 mod exec;
 mod railway;
 
+pub(super) use environment::Service;
 pub(super) use exec::Exec;
 pub(super) use railway::{Railway, RailwayApi};
 
@@ -128,6 +130,14 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(with = "Vec<String>", example = ["npm test"])]
     pub test: Option<Vec<String>>,
+    /// Programs that the tests need beside them, in order; they run on a loopback of their own. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!([{"start": ["scripts/test-db 5433"], "ready": "tcp:5433"}]))]
+    pub services: Vec<Service>,
+    /// Variables of the test commands and services: name to value, no secrets. Default: none.
+    #[serde(default)]
+    #[schemars(example = serde_json::json!({"DATABASE_URL": "postgres://localhost:5433/test"}))]
+    pub env: BTreeMap<String, String>,
     /// Longest run of all test commands on one tree, in seconds. Default: 1200.
     #[serde(default = "test_timeout_seconds")]
     #[schemars(range(min = 5, max = 14400), example = 1200)]
@@ -702,6 +712,7 @@ defaults! {
     deploy_grace_minutes: u32 = 10;
     exec_output: ExecOutput = ExecOutput::Nagios;
     exec_timeout_seconds: u32 = 30;
+    service_seconds: u32 = 60;
     rpc_params: Value = Value::Array(Vec::new());
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;

@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod environment;
 mod exec;
 mod patterns;
 mod probes;
@@ -258,6 +259,8 @@ impl Checks<'_> {
             branch: raw.branch.clone(),
             setup,
             test,
+            services: self.services(&raw.services, &at.key("services")),
+            test_env: self.test_env(&raw.env, &at.key("env")),
             may_skip: raw.ci.may_skip.clone(),
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,

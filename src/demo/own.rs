@@ -100,6 +100,8 @@ async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         reference: None,
         toolchain_env: toolchain_env(&Environment::of_process()),
+        services: Vec::new(),
+        env: Vec::new(),
         scratch: room.join("scratch"),
         junit: None,
         redactor: Redactor::default(),

@@ -217,6 +217,8 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         reference: None,
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         toolchain_env: ctx.config.toolchain_env.clone(),
+        services: repo.services.clone(),
+        env: repo.test_env.clone(),
         scratch: dir.join("scratch"),
         junit: repo.junit.clone(),
         redactor: ctx.redactor.clone(),
@@ -237,7 +239,11 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             write: vec![child.cwd.clone(), child.writable],
             read: ctx.tools(),
             hide: ctx.own_places(),
-            network: Network::Own,
+            network: if child.services.is_empty() {
+                Network::Own
+            } else {
+                Network::With(child.services)
+            },
         },
         cwd: child.cwd,
         stdin: child.stdin,

@@ -7,3 +7,5 @@ mod agents;
 mod confined;
 #[cfg(test)]
 mod process;
+#[cfg(test)]
+mod services;

@@ -60,7 +60,7 @@ pub(crate) fn python(name: &str, script: &str) -> ChildSpec {
 }
 
 /// Processes that carry the marker of a run.
-fn alive(run_id: &RunId) -> Vec<String> {
+pub(crate) fn alive(run_id: &RunId) -> Vec<String> {
     let marker = format!("TICK_RUN_ID={run_id}");
     with_text("environ", &marker)
 }

@@ -50,6 +50,8 @@ mod replay;
 #[cfg(test)]
 mod retention;
 #[cfg(test)]
+mod services;
+#[cfg(test)]
 mod silence;
 #[cfg(test)]
 mod spies;

@@ -11,16 +11,19 @@ mod network;
 mod readable;
 #[cfg(target_os = "linux")]
 mod rights;
+mod services;
 
 use std::{
     ffi::OsString,
     io::Write as _,
     os::unix::process::{CommandExt as _, parent_id},
-    path::PathBuf,
-    process::ExitCode,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
 };
 
 use rustix::process::{Resource, Rlimit};
+
+use crate::adapters::process::{LAST_WORD, Service};
 
 /// Largest file that a child may write.
 const FILE_SIZE: u64 = 4 << 30;
@@ -38,6 +41,8 @@ pub struct Plan {
     pub hide: Vec<PathBuf>,
     /// It needs the machine's network.
     pub network: bool,
+    /// What it needs on its loopback.
+    pub services: Vec<Service>,
     /// Where programs are looked for.
     pub path: Vec<PathBuf>,
     pub program: PathBuf,
@@ -47,7 +52,11 @@ pub struct Plan {
 /// Becomes the program. Returns only when it could not.
 pub fn become_program(plan: &Plan) -> ExitCode {
     let why = match prepare(plan) {
-        Ok(()) => exec(plan).to_string(),
+        Ok(()) if !plan.services.is_empty() => {
+            report(&plan.mark, LAST_WORD);
+            return services::stay(plan);
+        }
+        Ok(()) => exec(&plan.program).args(&plan.args).exec().to_string(),
         Err(why) => why,
     };
     report(&plan.mark, &why);
@@ -68,10 +77,10 @@ fn prepare(plan: &Plan) -> Result<(), String> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this process becomes the program, it starts none"
+    reason = "this process becomes the program, or stays as the parent of its services: it is confined by then"
 )]
-fn exec(plan: &Plan) -> std::io::Error {
-    std::process::Command::new(&plan.program).args(&plan.args).exec()
+fn exec(program: &Path) -> Command {
+    Command::new(program)
 }
 
 /// One line for the runner, on stderr. Where that is closed there is no runner to tell.
@@ -94,6 +103,17 @@ fn limit(resource: Resource, most: u64) -> Result<(), String> {
 fn die_with_parent() -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
         .map_err(|error| format!("cannot bind its life to its parent's: {error}"))
+}
+
+#[cfg(target_os = "linux")]
+fn outlive_parent() -> Result<(), String> {
+    rustix::process::set_parent_process_death_signal(None).map_err(|error| error.to_string())
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
+fn outlive_parent() -> Result<(), String> {
+    Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::Plan;
+use crate::adapters::process::Service;
 
 const SYSTEM: [&str; 13] = [
     "/usr",
@@ -65,14 +66,19 @@ pub(super) fn readable(plan: &Plan) -> BTreeSet<PathBuf> {
     );
     wanted.extend(plan.read.iter().cloned());
     tools(&plan.path, &mut wanted);
-    wanted.extend(real(&plan.program).into_iter().flat_map(|program| with_parts(&program)));
+    let programs = || std::iter::once(&plan.program).chain(plan.services.iter().flat_map(Service::programs));
+    wanted.extend(
+        programs()
+            .filter_map(|program| real(program))
+            .flat_map(|program| with_parts(&program)),
+    );
     let hidden: Vec<PathBuf> = plan.hide.iter().filter_map(|path| real(path)).collect();
     let mut shown = BTreeSet::new();
     for path in wanted.iter().filter_map(|path| real(path)) {
         without(path, &hidden, &mut shown);
     }
-    // The program that it is, and where it works, are never hidden.
-    shown.extend(real(&plan.program));
+    // The programs that it is and needs, and where it works, are never hidden.
+    shown.extend(programs().filter_map(|program| real(program)));
     shown.extend(std::env::current_dir());
     shown
 }

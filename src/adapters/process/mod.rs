@@ -6,6 +6,7 @@
 mod capture;
 mod env;
 mod running;
+mod service;
 mod tree;
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
@@ -15,10 +16,14 @@ use secrecy::SecretString;
 use crate::{adapters::clock::instant, model::RunId};
 
 pub use env::{Env, base_env, own_path, random_nonce};
-pub use tree::end_leftovers;
+pub use service::{NOT_UP, NOT_UP_EXIT, Ready, Service};
+pub use tree::{end_descendants, end_leftovers};
 
 /// Name of the variable that marks every process of one run.
 pub const RUN_ID_VARIABLE: &str = "TICK_RUN_ID";
+
+/// What a helper that stays says after it told how the child is held: nothing more comes from it.
+pub const LAST_WORD: &str = "-";
 
 /// How long a child may take to end by itself once it was asked to. Part of its deadline.
 pub const GRACE: Duration = Duration::from_secs(5);
@@ -54,11 +59,13 @@ pub struct Sandbox {
     pub network: Network,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Network {
     /// A loopback of its own, which ends with it.
     #[default]
     Own,
+    /// The same, with these services on it: started before the child, in order, and ended after it.
+    With(Vec<Service>),
     /// The machine's, for what has to reach a service.
     Open,
 }

@@ -150,11 +150,20 @@ impl Drop for Tree {
 /// Ends every process that carries the marker of a run, with its descendants. For recovery: the process that
 /// started them is gone. Returns how many there were.
 pub fn end_leftovers(run_id: &RunId) -> u32 {
+    end_below(None, run_id)
+}
+
+/// Ends every process below this one. For a leader that outlives what it started.
+pub fn end_descendants(run_id: &RunId) -> u32 {
+    end_below(Some(std::process::id()), run_id)
+}
+
+fn end_below(leader: Option<u32>, run_id: &RunId) -> u32 {
     let (mut known, none) = (Known::new(), BTreeSet::new());
     let mut killed = BTreeSet::new();
     for _ in 0..ROUNDS {
         let found = proc::members(&proc::Scope {
-            leader: None,
+            leader,
             is_own: false,
             run_id,
             known: &known,

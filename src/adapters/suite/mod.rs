@@ -11,8 +11,11 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    adapters::clock,
-    config::CommandLine,
+    adapters::{
+        clock,
+        process::{NOT_UP, NOT_UP_EXIT, Service},
+    },
+    config::{self, CommandLine},
     model::{
         RunId,
         evidence::{Suite, TestResult},
@@ -78,6 +81,8 @@ pub struct SuiteChild {
     pub stdin: Vec<u8>,
     pub deadline: Duration,
     pub run_id: RunId,
+    /// What has to be on its loopback before it starts.
+    pub services: Vec<Service>,
     pub stdout_cap: usize,
     pub stderr_cap: usize,
 }
@@ -132,6 +137,9 @@ pub struct SuiteOptions {
     pub reference: Option<PathBuf>,
     /// Variables that tool chains need, such as `RUSTUP_HOME`; never a secret.
     pub toolchain_env: Vec<(String, String)>,
+    /// What the tests need beside them, and the owner's variables for both.
+    pub services: Vec<config::Service>,
+    pub env: Vec<(String, String)>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
     pub scratch: PathBuf,
     /// Where runners that are not known here put reports in JUnit's format: a glob below the tree.
@@ -215,9 +223,14 @@ async fn run_one(
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
     let nonce = prepared.nonce.clone();
-    let output = runner(child(prepared, dir, &room, deadline, options)).await;
+    let services = room::services(dir, options)?;
+    let has_services = !services.is_empty();
+    let output = runner(child(prepared, services, dir, &room, deadline, options)).await;
     if output.not_run {
         return Err(Unread::NotRun(output.note));
+    }
+    if has_services && let Some(why) = not_up(&output) {
+        return Err(Unread::Because(why));
     }
 
     digest.update(output.exit.unwrap_or(-1).to_le_bytes());
@@ -271,8 +284,23 @@ fn recognised(command: &CommandLine, options: &SuiteOptions) -> Result<(Detected
     }
 }
 
-fn child(prepared: Prepared, dir: &Path, room: &room::Room, deadline: Duration, options: &SuiteOptions) -> SuiteChild {
+/// A service kept the command from starting.
+fn not_up(output: &SuiteOutput) -> Option<String> {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let why = text.lines().next_back()?.strip_prefix(NOT_UP)?;
+    (output.exit == Some(NOT_UP_EXIT.into())).then(|| format!("its service {why}"))
+}
+
+fn child(
+    prepared: Prepared,
+    services: Vec<Service>,
+    dir: &Path,
+    room: &room::Room,
+    deadline: Duration,
+    options: &SuiteOptions,
+) -> SuiteChild {
     SuiteChild {
+        services,
         program: prepared.program,
         args: prepared.args,
         env: environment(room, prepared.env, options),
@@ -305,6 +333,7 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
     }
     // The later one of a name counts.
     env.extend(options.toolchain_env.iter().cloned());
+    env.extend(options.env.iter().cloned());
     env.extend(runner);
     env
 }

@@ -46,7 +46,11 @@ pub(super) fn pytest(program: &str, before: Vec<String>, args: &[String]) -> Res
 
 /// Where Python looks for modules: beside our plugin, then where the owner says.
 pub(super) fn path(plugin: &str, options: &SuiteOptions) -> String {
-    let owners = options.toolchain_env.iter().filter(|(name, _)| name == "PYTHONPATH");
+    let owners = options
+        .toolchain_env
+        .iter()
+        .chain(&options.env)
+        .filter(|(name, _)| name == "PYTHONPATH");
     let plugin = Path::new(plugin).parent().unwrap_or(Path::new("/"));
     owners.fold(plugin.to_string_lossy().into_owned(), |path, (_, more)| {
         format!("{path}:{more}")

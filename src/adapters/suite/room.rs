@@ -7,6 +7,10 @@ use std::{
 };
 
 use super::SuiteOptions;
+use crate::{
+    adapters::process::{Ready, Service},
+    config::{CommandLine, ServiceReady},
+};
 
 /// Directories of one child, outside the tree.
 pub(super) struct Room {
@@ -65,6 +69,34 @@ pub(super) fn locate(program: &str, dir: &Path, options: &SuiteOptions) -> Resul
     } else {
         Err(format!("{program} is not a program"))
     }
+}
+
+/// The services of the tests, with the programs that they are.
+pub(super) fn services(dir: &Path, options: &SuiteOptions) -> Result<Vec<Service>, String> {
+    let line = |command: &CommandLine| -> Result<(PathBuf, Vec<String>), String> {
+        let (program, args) = command.argv.split_first().ok_or("a service has an empty command")?;
+        let failed = |why: String| format!("its service `{}`: {why}", command.text);
+        Ok((locate(program, dir, options).map_err(failed)?, args.to_vec()))
+    };
+    let services = options.services.iter().map(|service| {
+        Ok(Service {
+            name: service
+                .start
+                .last()
+                .map(|command| command.text.clone())
+                .unwrap_or_default(),
+            start: service.start.iter().map(line).collect::<Result<_, String>>()?,
+            ready: match &service.ready {
+                ServiceReady::Port(port) => Ready::Port(*port),
+                ServiceReady::Command(command) => {
+                    let (program, args) = line(command)?;
+                    Ready::Command(program, args)
+                }
+            },
+            within: service.within,
+        })
+    });
+    services.collect()
 }
 
 /// Whether a path leads to the same thing in two trees: a fix must not bring the program that judges it.

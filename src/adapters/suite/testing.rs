@@ -65,6 +65,8 @@ pub(crate) fn options(scratch: &Path) -> SuiteOptions {
         path: path.map(Path::to_owned).to_vec(),
         reference: None,
         toolchain_env: Vec::new(),
+        services: Vec::new(),
+        env: Vec::new(),
         scratch: scratch.to_owned(),
         junit: None,
         redactor: Redactor::default(),

@@ -63,7 +63,7 @@ const fn forge(
     }
 }
 
-pub(super) const APIS: [Api; 12] = [
+pub(super) const APIS: [Api; 13] = [
     Api {
         name: "health",
         collector: "health",
@@ -84,6 +84,7 @@ pub(super) const APIS: [Api; 12] = [
     },
     forge("pulls", "pulls", 16 << 20, "/pulls", |_| Good::json(PULLS)),
     forge("runs", "actions", 16 << 20, "/actions/runs", |path| runs(path, RUNS)),
+    forge("commits", "actions", 16 << 20, "/commits", |path| runs(path, RUNS)),
     forge("log", "actions", 128 << 20, "/logs", red),
     declared("issues", "sentry", "/organizations/acme/issues/?", issues),
     declared("event", "sentry", "/events/latest/", issues),
@@ -108,7 +109,7 @@ const fn hosted(name: &'static str, spoiled: &'static str) -> Api {
     }
 }
 
-fn with(target: impl FnOnce(&mut Target)) -> Config {
+pub(super) fn with(target: impl FnOnce(&mut Target)) -> Config {
     let mut own = testing::target();
     target(&mut own);
     let mut config = testing::config(own);
@@ -212,6 +213,9 @@ const RUNS: &str = r#"{"total_count":1,"workflow_runs":[{"id":5,"name":"CI","pat
   "status":"completed","conclusion":"success","head_branch":"main","head_sha":"3484a3fb816e0859fd6e1cea078d76385ff50625","run_attempt":1,
   "html_url":"https://forge.example/runs/5","created_at":"2026-11-29T02:00:00Z","run_started_at":"2026-11-29T02:00:00Z","updated_at":"2026-11-29T02:01:00Z"}]}"#;
 
+const COMMITS: &str = r#"[{"sha":"3484a3fb816e0859fd6e1cea078d76385ff50625","html_url":"https://forge.example/commit/3484a3f","parents":[],
+  "commit":{"message":"Mend the cart","committer":{"date":"2026-11-29T02:00:00Z"}}}]"#;
+
 const JOBS: &str = r#"{"total_count":1,"jobs":[{"id":77,"name":"test","conclusion":"failure","html_url":"https://forge.example/jobs/77",
   "steps":[{"name":"Run tests","conclusion":"failure"}]}]}"#;
 
@@ -234,7 +238,7 @@ fn red(path: &str) -> Good {
 
 /// The runs; what landed on the branch is asked beside them.
 fn runs(path: &str, list: &str) -> Good {
-    Good::json(if path.contains("/commits") { "[]" } else { list })
+    Good::json(if path.contains("/commits") { COMMITS } else { list })
 }
 
 fn issues(path: &str) -> Good {

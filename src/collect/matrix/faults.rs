@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 
 use flate2::Compression;
 
-use super::server::{Act, Front};
+use super::{
+    railway,
+    server::{Act, Front},
+};
 
 const GOOD: &[u8] = include_bytes!("../../../tests/fixtures/tls/good.der");
 const EXPIRED: &[u8] = include_bytes!("../../../tests/fixtures/tls/expired.der");
@@ -76,7 +79,23 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
     {
         return (asked.before < times).then(|| refused(name, true));
     }
+    if let Some(spoiled) = railway::spoil(fault, good, asked.before) {
+        return Some(Act::Send(spoiled.whole()));
+    }
+    if let Some(act) = led(fault, asked) {
+        return Some(act);
+    }
     Some(match fault {
+        // The answer is good, and the last one of this hour.
+        "hour-spent" => Act::Send(answer(
+            200,
+            &[
+                ("content-type", good.kind),
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "600"),
+            ],
+            good.body.as_bytes(),
+        )),
         "lost-answer" => Act::Send(Vec::new()),
         "reset-after-send" => Act::Reset(Vec::new()),
         "reset-in-head" => Act::Reset(b"HTTP/1.1 200 OK\r\ncontent-le".to_vec()),
@@ -148,6 +167,18 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
             )
         }
         "silence" => Act::Silence,
+        "tls-good" | "tls-expired" | "tls-wrong-host" | "tls-unknown-issuer" | "tls-stall" | "tls-plain" => {
+            return None;
+        }
+        "reset-before-send" | "refused" => return None,
+        other => refused(other, false),
+    })
+}
+
+/// Answers that lead to another place. `None`: no fault of this kind.
+fn led(fault: &str, asked: &Asked<'_>) -> Option<Act> {
+    let good = asked.good;
+    Some(match fault {
         "redirect-loop" => redirect(asked.path),
         "redirect-loopback" => redirect(&format!("http://localhost:{}/latest", asked.elsewhere)),
         "redirect-scheme" => redirect("file:///etc/hostname"),
@@ -162,11 +193,7 @@ pub(super) fn act(fault: &str, asked: &Asked<'_>) -> Option<Act> {
         "page-missing" if asked.before == 0 => linked(good, &format!("{}{}?n=2", asked.here, bare(asked.path))),
         "page-missing" => page(404, "application/json", "{}"),
         "page-elsewhere" => linked(good, &format!("http://localhost:{}/more", asked.elsewhere)),
-        "tls-good" | "tls-expired" | "tls-wrong-host" | "tls-unknown-issuer" | "tls-stall" | "tls-plain" => {
-            return None;
-        }
-        "reset-before-send" | "refused" => return None,
-        other => refused(other, false),
+        _ => return None,
     })
 }
 

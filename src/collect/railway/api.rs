@@ -23,6 +23,9 @@ use crate::{
 /// Most bytes of one answer.
 const CAP: usize = 16 << 20;
 
+/// The cause of a refusal that waiting mends.
+pub(super) const LIMITED: &str = "rate-limited";
+
 /// A query in a file of its own, named as in the file.
 pub(in crate::collect) struct Query {
     pub(in crate::collect) name: &'static str,
@@ -121,6 +124,9 @@ impl<'a> Api<'a> {
         let failed = |blind: Blind| Blind::new(blind.cause, format!("{}: {}", query.name, blind.detail));
         let envelope = read(&response, self.variable()).map_err(failed)?;
         let wrong = envelope.errors.first().map(|error| failed(self.judge(error)));
+        if wrong.as_ref().is_some_and(|wrong| wrong.cause == LIMITED) {
+            self.limit.set(limit.refused(self.session.ctx.now));
+        }
         match (envelope.data, wrong) {
             (Some(data), wrong) if !data.is_null() => {
                 let data = serde_json::from_value(data)
@@ -184,7 +190,7 @@ fn read(response: &Response, token: &str) -> Result<Envelope, Blind> {
     let code = response.status.as_u16();
     let refused = || match code {
         429 => Blind::new(
-            "rate-limited",
+            LIMITED,
             "HTTP 429: the limit of the token is spent; it comes back by itself",
         ),
         401 | 403 => Blind::new(format!("http-{code}"), format!("HTTP {code}: check {token}")),
@@ -212,10 +218,7 @@ fn cause(message: &str, code: &str) -> (&'static str, &'static str) {
     let text = message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     if says(&["rate limit", "too many requests", "ratelimit"]) || matches!(code, "RATE_LIMITED" | "TOO_MANY_REQUESTS") {
-        (
-            "rate-limited",
-            "the limit of the token is spent; it comes back by itself",
-        )
+        (LIMITED, "the limit of the token is spent; it comes back by itself")
     } else if says(&["project token not found"]) {
         (
             "bad-token",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     api::{self, Api},
     memory::Ids,
-    shapes::{Connection, Environments, Named, Opened, Services, Variable, Variables},
+    shapes::{Connection, Environments, Follows, Named, Opened, Services, Variable, Variables},
 };
 use crate::{collect::context::Blind, config::RailwayUse};
 
@@ -96,17 +96,20 @@ async fn all<T, A: serde::de::DeserializeOwned>(
     mut asked: Value,
     list: impl Fn(A) -> Connection<T>,
 ) -> Result<Vec<T>, Blind> {
+    let wrong = |what: &str| Err(Blind::new("pages", format!("{}: the list {what}", query.name)));
     asked["first"] = FIRST.into();
     let mut found = Vec::new();
     for _ in 0..PAGES {
         let page = list(api.ask(query, asked.clone()).await?);
         let next = page.next();
         found.extend(page.into_nodes());
+        // A list that was not read to its end says nothing of what is missing in it.
         match next {
-            Some(next) if asked["after"] != next => asked["after"] = next.into(),
-            Some(_) | None => return Ok(found),
+            Follows::Nothing => return Ok(found),
+            Follows::After(next) if asked["after"] != next => asked["after"] = next.into(),
+            Follows::After(_) => return wrong("leads back to the same page"),
+            Follows::Lost => return wrong("goes on, and does not say where"),
         }
     }
-    let what = format!("{}: the list has more than {PAGES} pages", query.name);
-    Err(Blind::new("pages", what))
+    wrong(&format!("has more than {PAGES} pages"))
 }

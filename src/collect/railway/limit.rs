@@ -4,6 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::api::LIMITED;
 use crate::{
     adapters::http::{Response, retry_after},
     collect::context::Blind,
@@ -43,8 +44,17 @@ impl Limit {
         (left < needed && waits).then(|| {
             let at = until.format("%H:%M:%S");
             let what = format!("{left} calls of this hour are left to the token; it is asked again after {at} UTC");
-            Blind::new("rate-limited", what)
+            Blind::new(LIMITED, what)
         })
+    }
+
+    /// After a refusal that came with HTTP 200 and without a number.
+    pub(super) fn refused(self, now: DateTime<Utc>) -> Self {
+        let known = self.until.filter(|until| *until > now && self.left == Some(0));
+        Self {
+            left: Some(0),
+            until: Some(known.unwrap_or(now + UNSAID)),
+        }
     }
 
     /// After an answer.
@@ -150,6 +160,15 @@ mod tests {
                 assert!(limit.spent(end).is_none(), "{status} {headers:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_refusal_without_a_number_is_waited_out_and_moves_no_known_end() {
+        let refused = Limit::default().refused(now());
+        assert!(refused.spent(now() + TimeDelta::minutes(9)).is_some());
+        assert!(refused.spent(now() + TimeDelta::minutes(10)).is_none());
+        let known = Limit::default().after(&answer(429, &[("retry-after", "120")]), now());
+        assert_eq!(known.refused(now()), known);
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod memory;
 mod shapes;
 mod variables;
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -373,6 +375,43 @@ impl Look<'_> {
         }
         self.piece.settle(self.read, &said);
         self.piece
+    }
+}
+
+/// The reading of what an answer holds, for the fuzzer.
+pub(super) fn fuzz(body: &[u8]) {
+    fn of<T: DeserializeOwned>(data: &Value) -> Option<T> {
+        serde_json::from_value(data.clone()).ok()
+    }
+    let now = DateTime::UNIX_EPOCH + TimeDelta::days(20_000);
+    let Ok(data) = serde_json::from_slice::<Value>(body) else {
+        return;
+    };
+    let ids = Ids {
+        project: "p".to_owned(),
+        environment: "e".to_owned(),
+        service: "s".to_owned(),
+    };
+    if let Some(service) = of::<shapes::Service>(&data) {
+        drop(shapes::deployments(service, &ids, &mut BTreeMap::new()));
+    }
+    drop(of::<shapes::Events>(&data).map(shapes::failed_step));
+    if let Some(page) = of::<shapes::Variables>(&data) {
+        let own = variables::of_service(page.environment.variables.into_nodes().collect(), &ids.service);
+        assert!(variables::lately(&own, now).all(|(_, at)| at <= now));
+    }
+    if let Some(page) = of::<lines::RuntimeLogs>(&data) {
+        let mut pages = Pages::new(now - KEPT, now);
+        let size = page.lines.len();
+        let _next = pages.take(page.lines, size);
+        drop(lines::by_deployment(pages.into_entries(), true));
+    }
+    if let Some(page) = of::<lines::HttpLogs>(&data) {
+        page.lines.iter().for_each(|line| drop(line.said()));
+    }
+    if let Some(page) = of::<lines::BuildLogs>(&data) {
+        let text: Vec<String> = page.lines.into_iter().map(|line| line.message).collect();
+        drop(lines::failing(&text.join("\n")));
     }
 }
 

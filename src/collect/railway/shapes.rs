@@ -33,13 +33,20 @@ struct PageInfo {
     end: Option<String>,
 }
 
+/// What follows a page of a list.
+pub(super) enum Follows {
+    Nothing,
+    After(String),
+    /// Another page, and nothing says where it begins.
+    Lost,
+}
+
 impl<T> Connection<T> {
-    /// Where the next page begins, if there is one.
-    pub(super) fn next(&self) -> Option<String> {
-        self.page
-            .as_ref()
-            .filter(|page| page.more)
-            .and_then(|page| page.end.clone())
+    pub(super) fn next(&self) -> Follows {
+        match &self.page {
+            Some(page) if page.more => page.end.clone().map_or(Follows::Lost, Follows::After),
+            Some(_) | None => Follows::Nothing,
+        }
     }
 
     pub(super) fn into_nodes(self) -> impl Iterator<Item = T> {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// What every child gets from tick itself.
-const OURS: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "TERM", "TICK_RUN_ID"];
+pub(super) const OURS: [&str; 7] = ["PATH", "HOME", "TMPDIR", "LANG", "TZ", "TERM", "TICK_RUN_ID"];
 
 impl Checks<'_> {
     pub(super) fn exec(&mut self, raw: &BTreeMap<String, raw::Exec>, at: &JsonPath) -> Vec<ExecCheck> {

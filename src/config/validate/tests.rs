@@ -97,6 +97,46 @@ fn commands_are_checked_where_they_stand() {
 }
 
 #[test]
+fn what_stands_around_the_tests_is_checked() {
+    let service = |start: &str, ready: &str| {
+        format!("{{\"repos\": {{\"web\": {{\"services\": [{{\"start\": [{start}], \"ready\": \"{ready}\"}}]}}}}}}")
+    };
+    for (start, ready, what) in [
+        ("", "tcp:5433", "start has no command | [\"scripts/test-db 5433\"]"),
+        (
+            "\"db\"",
+            "tcp:0",
+            "ready \"tcp:0\" names no port of the loopback | \"tcp:5433\"",
+        ),
+        (
+            "\"db\"",
+            "tcp:db:1",
+            "ready \"tcp:db:1\" names no port of the loopback | \"tcp:5433\"",
+        ),
+        (
+            "\"db\"",
+            "ask | grep up",
+            "ready \"ask | grep up\" needs a shell (an unquoted pipe) | \"tcp:5433\"",
+        ),
+    ] {
+        check(&service(start, ready), &format!("repos.web.services[0].{what}"));
+    }
+    for (name, what) in [
+        ("PATH", "is not a variable that the tests can be given"),
+        ("A B", "is not a variable that the tests can be given"),
+        (
+            "CI",
+            "is set in one run of the tests and not in another, to see that both are the same",
+        ),
+    ] {
+        check(
+            &format!("{{\"repos\": {{\"web\": {{\"env\": {{\"{name}\": \"x\"}}}}}}}}"),
+            &format!("repos.web.env.{name} \"{name}\" {what} | DATABASE_URL"),
+        );
+    }
+}
+
+#[test]
 fn a_repo_is_named_once_and_sanely() {
     check(
         "{\"repos\": {\"a\": {\"github\": \"acme/web\"}, \"b\": {\"github\": \"Acme/Web\"}}}",

@@ -33,6 +33,11 @@ pub fn base() -> Vec<NewFile> {
     files
 }
 
+/// A test that needs a service on the loopback, and the service.
+pub fn rates() -> Vec<NewFile> {
+    files!("rates": "tools/rates.py", "tests/test_rates.py")
+}
+
 /// Version 3.2.0: an order without items divides by zero. All tests still pass.
 pub fn bug() -> Vec<NewFile> {
     files!("bug": "shop/__init__.py", "shop/discount.py", "shop/views.py", "tests/test_discount.py")
