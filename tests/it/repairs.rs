@@ -207,7 +207,9 @@ fn run(stage: &Stage) -> String {
     for id in stage.ask("SELECT id FROM incident WHERE repo <> ?1", "") {
         tick(&["show", &id]);
     }
-    said
+    let evidence =
+        "SELECT kind || ' ' || verdict || ' ' || substr(CAST(detail AS TEXT), 1, 2000) FROM evidence WHERE kind <> ?1";
+    said + &stage.ask(evidence, "").join("\n")
 }
 
 fn outcome_in(stage: &Stage) -> Outcome {
