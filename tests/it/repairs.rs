@@ -86,6 +86,7 @@ impl Case {
     }
 
     /// A repository of its own, with one commit.
+    #[expect(clippy::disallowed_methods, reason = "a test makes a repository as a person does")]
     fn repository(&self, room: &Path) -> PathBuf {
         let repo = room.join(&self.name);
         for (path, text) in &self.trees["base"] {
