@@ -5,136 +5,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{Hit, MARK};
-
-/// A prefix, the characters that may follow, how many must.
-struct Format {
-    prefix: &'static str,
-    chars: Chars,
-    least: usize,
-    /// The prefix must not be the end of a longer word.
-    word_start: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Chars {
-    Alnum,
-    Word,
-    WordDash,
-    /// With `.`, `+`, `/` and `=`.
-    Token,
-    Upper,
-    /// Of small letters.
-    Hex,
-}
-
-const fn format(prefix: &'static str, chars: Chars, least: usize, word_start: bool) -> Format {
-    Format {
-        prefix,
-        chars,
-        least,
-        word_start,
-    }
-}
-
-const FORMATS: [Format; 94] = {
-    use Chars::{Alnum, Hex, Token, Upper, Word, WordDash};
-    [
-        format("ghp_", Word, 20, false),
-        format("gho_", Word, 20, false),
-        format("ghu_", Word, 20, false),
-        format("ghs_", Word, 20, false),
-        format("ghr_", Word, 20, false),
-        format("github_pat_", Word, 20, false),
-        format("glpat-", WordDash, 16, false),
-        format("glrt-", WordDash, 16, true),
-        format("gldt-", WordDash, 16, true),
-        format("glptt-", WordDash, 16, true),
-        format("glcbt-", WordDash, 16, true),
-        format("glsoat-", WordDash, 16, true),
-        format("sq0atp-", WordDash, 16, true),
-        format("sq0csp-", WordDash, 16, true),
-        format("HRKU-", WordDash, 24, true),
-        format("rubygems_", Alnum, 24, true),
-        format("ntn_", Alnum, 24, true),
-        format("PMAK-", WordDash, 24, true),
-        format("NRAK-", Upper, 20, true),
-        format("glsa_", Word, 24, true),
-        format("glc_", Token, 24, true),
-        format("dapi", Hex, 32, true),
-        format("hvs.", WordDash, 20, true),
-        format("hvb.", WordDash, 20, true),
-        format(".atlasv1.", WordDash, 24, false),
-        format("dp.pt.", Alnum, 24, true),
-        format("r8_", Alnum, 24, true),
-        format("pplx-", Alnum, 24, true),
-        format("figd_", WordDash, 24, true),
-        format("fm2_", Token, 24, true),
-        format("sl.", WordDash, 60, true),
-        format("key-", Hex, 32, true),
-        format("SK", Hex, 32, true),
-        format("tskey-", WordDash, 16, true),
-        format("rnd_", Alnum, 24, true),
-        format("nvapi-", WordDash, 30, true),
-        format("ATBB", Alnum, 24, true),
-        format("ATCTT3", Token, 24, true),
-        format("LTAI", Alnum, 12, true),
-        format("squ_", Hex, 40, true),
-        format("sqp_", Hex, 40, true),
-        format("sqa_", Hex, 40, true),
-        format("bkua_", Hex, 40, true),
-        format("sgp_", Word, 40, true),
-        format("CCIPAT_", Word, 40, true),
-        format("pat-na1-", WordDash, 30, true),
-        format("pat-eu1-", WordDash, 30, true),
-        format("AKCp", Alnum, 60, true),
-        format("cmVmdGtu", Alnum, 50, true),
-        format("EAA", Alnum, 100, true),
-        format("IGQ", WordDash, 100, true),
-        format("sk-ant-", WordDash, 20, true),
-        format("sk-proj-", WordDash, 20, true),
-        format("sk-svcacct-", WordDash, 20, true),
-        format("sk-admin-", WordDash, 20, true),
-        format("sk-or-v1-", WordDash, 20, true),
-        format("sk-", Alnum, 20, true),
-        format("gsk_", Alnum, 20, true),
-        format("xai-", Alnum, 30, true),
-        format("hf_", Alnum, 24, true),
-        format("AKIA", Upper, 16, true),
-        format("ASIA", Upper, 16, true),
-        format("AIza", WordDash, 30, true),
-        format("ya29.", WordDash, 20, true),
-        format("GOCSPX-", WordDash, 20, true),
-        format("sk_live_", Alnum, 12, false),
-        format("sk_test_", Alnum, 12, false),
-        format("rk_live_", Alnum, 12, false),
-        format("rk_test_", Alnum, 12, false),
-        format("whsec_", Token, 16, false),
-        format("xoxb-", WordDash, 16, false),
-        format("xoxp-", WordDash, 16, false),
-        format("xoxa-", WordDash, 16, false),
-        format("xoxr-", WordDash, 16, false),
-        format("xoxs-", WordDash, 16, false),
-        format("xoxe-", WordDash, 16, false),
-        format("xapp-", WordDash, 16, false),
-        format("hooks.slack.com/services/", Token, 20, false),
-        format("discord.com/api/webhooks/", Token, 20, false),
-        format("npm_", Alnum, 30, true),
-        format("pypi-", WordDash, 50, true),
-        format("dckr_pat_", WordDash, 20, false),
-        format("sntryu_", Alnum, 20, false),
-        format("sntrys_", Token, 20, false),
-        format("SG.", Token, 40, true),
-        format("re_", Word, 24, true),
-        format("shpat_", Alnum, 24, false),
-        format("dop_v1_", Alnum, 24, false),
-        format("sbp_", Alnum, 30, true),
-        format("nfp_", Alnum, 24, true),
-        format("lin_api_", Alnum, 24, false),
-        format("xkeysib-", WordDash, 24, false),
-        format("ATATT3", Token, 24, true),
-        format("AGE-SECRET-KEY-1", Upper, 24, false),
-    ]
+use super::{
+    Hit, MARK,
+    vendors::{Chars, FORMATS, Format},
 };
 
 /// So much of a text is looked at before a decision.
@@ -143,12 +16,14 @@ const LONGEST_JUDGED: usize = 256;
 const PEM: &str = "-----BEGIN ";
 const JWT: &str = "eyJ";
 const URL: &str = "://";
+/// Mailchimp: 32 digits of hex, then this and the number of a data center.
+const REGION: &str = "-us";
 /// Telegram bots: digits, a colon, `AA`.
 const BOT: &str = ":AA";
 
 /// What any of them begins with.
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|f| f.prefix).chain([PEM, JWT, URL, BOT])
+    FORMATS.iter().map(|f| f.prefix).chain([PEM, JWT, URL, REGION, BOT])
 }
 
 static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(prefixes(), false));
@@ -173,6 +48,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             }
             (None, JWT) => scan.jwt(start, end),
             (None, URL) => scan.url(end),
+            (None, REGION) => scan.regional(start, end),
             (None, _) => scan.bot(start, end),
         };
         if let Some(hit) = hit {
@@ -209,7 +85,7 @@ impl Scan<'_> {
         }
         let judged = self.run(from, LONGEST_JUDGED, |b| format.chars.contains(b));
         let body = &self.text[from..judged];
-        let longer = matches!(format.chars, Chars::Hex) && self.behind(judged).is_ascii_alphanumeric();
+        let longer = format.chars.of_hex() && self.behind(judged).is_ascii_alphanumeric();
         if body.len() < format.least || longer || (format.prefix == "re_" && !resend(body)) {
             return None;
         }
@@ -307,11 +183,26 @@ impl Scan<'_> {
         let token = start > from || (secret.len() >= 20 && secret.bytes().any(|b| b.is_ascii_digit()));
         let placeholder = secret.is_empty()
             || secret.starts_with(['$', '<', '{', '['])
-            || secret.bytes().all(|b| b == b'*' || b == b'x');
+            || secret.bytes().all(|b| b == b'*' || b == b'x')
+            || (secret.len() > 3 && secret.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
         (token && !placeholder).then(|| Hit {
             start,
             end: start + secret.len(),
             kind: "url-password",
+        })
+    }
+
+    fn regional(&self, joint: usize, from: usize) -> Option<Hit> {
+        let start = joint.checked_sub(32)?;
+        let hex = self.text.as_bytes()[start..joint]
+            .iter()
+            .all(|b| Chars::Hex.contains(*b));
+        let end = self.run(from, 3, |b| b.is_ascii_digit());
+        let alone = !self.before(start).is_ascii_alphanumeric() && !self.behind(end).is_ascii_alphanumeric();
+        (hex && alone && (1..=2).contains(&(end - from))).then_some(Hit {
+            start,
+            end,
+            kind: "token",
         })
     }
 
@@ -328,19 +219,6 @@ impl Scan<'_> {
             end,
             kind: "token",
         })
-    }
-}
-
-impl Chars {
-    fn contains(self, b: u8) -> bool {
-        match self {
-            Self::Alnum => b.is_ascii_alphanumeric(),
-            Self::Word => b.is_ascii_alphanumeric() || b == b'_',
-            Self::WordDash => b.is_ascii_alphanumeric() || b == b'_' || b == b'-',
-            Self::Token => b.is_ascii_alphanumeric() || b"_-.+/=".contains(&b),
-            Self::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
-            Self::Hex => matches!(b, b'0'..=b'9' | b'a'..=b'f'),
-        }
     }
 }
 

@@ -8,16 +8,15 @@ use aho_corasick::AhoCorasick;
 use super::{
     Hit,
     names::Name,
-    values::{cookie_is_secret, is_placeholder, is_scheme, is_secret},
+    values::{cookie_is_secret, is_placeholder, is_random, is_scheme, is_secret},
 };
 
 /// Parts of names that announce a secret, in small letters.
-pub(super) const WORDS: [&str; 12] = [
+pub(super) const WORDS: [&str; 16] = [
     "token",
     "secret",
-    "passw",
-    "passphrase",
-    "pwd",
+    "pass",
+    "pw",
     "key",
     "credential",
     "authorization",
@@ -25,6 +24,11 @@ pub(super) const WORDS: [&str; 12] = [
     "sess",
     "sig",
     "bearer ",
+    "mnemonic",
+    "phrase",
+    "_pat",
+    "?code=",
+    "&code=",
 ];
 
 static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(WORDS, true));
@@ -44,9 +48,13 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             done = scan.bearer(found.end(), hits).unwrap_or(done);
             continue;
         }
+        if text.as_bytes()[found.end() - 1] == b'=' {
+            done = scan.code(found.end(), hits).unwrap_or(done);
+            continue;
+        }
         let (start, end) = scan.name_around(found.start(), found.end(), done);
         done = end;
-        let Some(name) = Name::of(&text[start..end]) else {
+        let Some(name) = Name::of(&text[start..end]).or_else(|| scan.spoken_name(start, end)) else {
             continue;
         };
         let place = Place {
@@ -54,7 +62,8 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             line_start: scan.starts_line(start),
             before: start.checked_sub(1).map_or(b' ', |at| text.as_bytes()[at]),
         };
-        if name == Name::Signature && !matches!(place.before, b'?' | b'&') {
+        let parameter = matches!(place.before, b'?' | b'&') || text[start..end].len() > "signature".len();
+        if name == Name::Signature && !parameter {
             continue;
         }
         if let Some(reached) = scan.after_name(&name, end, &place, hits) {
@@ -116,12 +125,24 @@ impl Scan<'_> {
             // An element of XML.
             (b'>', _) if place.before == b'<' && closed == end => (spaced + 1, true),
             (b':', b':') | (b'=', b'=' | b'~') => return None,
+            // A part of a name with colons between its parts.
+            (b':', _) if place.before == b':' => return None,
             (b':', b'=') | (b'=', b'>') => (spaced + 2, false),
             (b'=', _) => (spaced + 1, spaced == closed),
             // In a settings file the value ends the line; in prose it does not begin it.
             (b':', _) => (spaced + 1, place.line_start && self.one_word_left(spaced + 1)),
             (b',', _) if place.flag && closed > end => (spaced + 1, true),
+            // `setenv("API_TOKEN", "…")`.
+            (b',', _) if closed > end && matches!(place.before, b'"' | b'\'') => {
+                let quoted = self.value(spaced + 1).quoted;
+                quoted.then_some((spaced + 1, false))?
+            }
             _ if place.flag && spaced > closed && closed == end => (spaced, true),
+            // `token 5fG8…`: behind a word alone only what can be nothing else.
+            _ if spaced > closed && *name == Name::Other => {
+                let end = self.value_end(spaced);
+                is_random(&self.text[spaced..end], 24).then_some((spaced, true))?
+            }
             _ => return None,
         };
         if *name == Name::Cookie {
@@ -139,6 +160,11 @@ impl Scan<'_> {
 
     fn value_from(&self, name: &Name, from: usize, tight: bool, hits: &mut Vec<Hit>) -> Option<usize> {
         let mut value = self.value(from);
+        if *name == Name::Authorization
+            && let Some(end) = self.proof(value.start, hits)
+        {
+            return Some(end);
+        }
         if self.text[value.start..value.end].len() <= 12 && is_scheme(&self.text[value.start..value.end]) {
             let next = self.skip(value.end, |b| b == b' ');
             if next > value.end {
@@ -169,6 +195,57 @@ impl Scan<'_> {
             kind: "key",
         });
         Some(value.end)
+    }
+
+    /// `Digest …, response="…"` and `AWS4-HMAC-SHA256 …, Signature=…`: of the fields only the proof is secret.
+    fn proof(&self, from: usize, hits: &mut Vec<Hit>) -> Option<usize> {
+        const SCHEMES: [(&str, &str); 2] = [("Digest ", "response="), ("AWS4-HMAC-SHA256 ", "Signature=")];
+        let rest = &self.text[from..];
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        let (_, field) = SCHEMES.iter().find(|(scheme, _)| line.starts_with(scheme))?;
+        let value = self.value(from + line.find(field)? + field.len());
+        hits.push(Hit {
+            start: value.start,
+            end: value.end,
+            kind: "key",
+        });
+        Some(value.end)
+    }
+
+    /// `private key: …`: a name of two words with a space between.
+    fn spoken_name(&self, start: usize, end: usize) -> Option<Name> {
+        const SPOKEN: [&str; 8] = [
+            "private key",
+            "secret key",
+            "api key",
+            "access key",
+            "signing key",
+            "encryption key",
+            "seed phrase",
+            "recovery phrase",
+        ];
+        let before = self
+            .text
+            .get(self.text.floor_char_boundary(start.saturating_sub(11))..end)?;
+        let said = SPOKEN.iter().any(|name| {
+            let at = before.len().checked_sub(name.len());
+            at.and_then(|at| before.get(at..))
+                .is_some_and(|tail| tail.eq_ignore_ascii_case(name))
+        });
+        said.then_some(Name::Other)
+    }
+
+    /// The code of a login in a URL, which is one secret for a moment.
+    fn code(&self, from: usize, hits: &mut Vec<Hit>) -> Option<usize> {
+        let end = self.value_end(from);
+        is_random(&self.text[from..end], 32).then(|| {
+            hits.push(Hit {
+                start: from,
+                end,
+                kind: "key",
+            });
+            end
+        })
     }
 
     fn starts_line(&self, start: usize) -> bool {

@@ -8,6 +8,7 @@ mod names;
 mod personal;
 mod shapes;
 mod values;
+mod vendors;
 
 use std::{
     borrow::Cow,

@@ -32,7 +32,7 @@ const HARMLESS_KEYS: [&str; 28] = [
     "s3",
 ];
 /// Names before `key` that make it a secret in any spelling.
-const SECRET_KEYS: [&str; 17] = [
+const SECRET_KEYS: [&str; 19] = [
     "api",
     "access",
     "secret",
@@ -50,6 +50,29 @@ const SECRET_KEYS: [&str; 17] = [
     "account",
     "admin",
     "role",
+    "functions",
+    "subscription",
+];
+/// Words before `token` that make it a place in a list.
+const LIST_TOKENS: [&str; 8] = [
+    "page",
+    "next",
+    "continuation",
+    "pagination",
+    "cursor",
+    "resume",
+    "sync",
+    "scroll",
+];
+/// Words that end with `pass` and are no password.
+const HARMLESS_PASSES: [&str; 7] = [
+    "pass",
+    "pgpass",
+    "bypass",
+    "compass",
+    "encompass",
+    "surpass",
+    "trespass",
 ];
 
 /// What kind of value a name announces.
@@ -75,8 +98,10 @@ impl Name {
             Some(Self::Signature)
         } else if ends(&["cookie"]) {
             Some(Self::Cookie)
-        } else if ends(&["password", "passwd", "passwort", "passphrase", "pwd"]) {
+        } else if ends(&["password", "passwd", "passwort", "passphrase", "pwd"]) || short_password(last, words.len()) {
             Some(Self::Password)
+        } else if last == "token" && LIST_TOKENS.contains(&before) {
+            None
         } else if ends(&[
             "token",
             "secret",
@@ -88,6 +113,9 @@ impl Name {
             "credentials",
         ]) || ends(&["sessid", "sessionid"])
             || (last == "id" && before == "session")
+            || (last == "phrase" && matches!(before, "seed" | "recovery"))
+            || last == "mnemonic"
+            || (last == "pat" && words.len() > 1)
             || (last == "key" && secret_key(identifier, before))
         {
             Some(Self::Other)
@@ -95,6 +123,14 @@ impl Name {
             None
         }
     }
+}
+
+/// `DB_PASS`, `smtppass`, `bindpw`; a word alone that says `pass` tells of tests.
+fn short_password(last: &str, words: usize) -> bool {
+    let several = words > 1;
+    (several && (last == "pass" || last == "pw"))
+        || (last.ends_with("pass") && !HARMLESS_PASSES.contains(&last))
+        || matches!(last, "bindpw" | "rootpw" | "dbpw" | "userpw")
 }
 
 fn secret_key(identifier: &str, before: &str) -> bool {
@@ -149,6 +185,13 @@ mod tests {
             ("cacheKey", false),
             ("STRIPE_KEY", true),
             ("monkey", false),
+            ("DB_PASS", true),
+            ("smtpPass", true),
+            ("bindpw", true),
+            ("bypass", false),
+            ("nextPageToken", false),
+            ("GITHUB_PAT", true),
+            ("SEED_PHRASE", true),
         ] {
             assert_eq!(Name::of(name).is_some(), secret, "{name}");
         }

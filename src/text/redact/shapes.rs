@@ -5,7 +5,10 @@ use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-use super::{Hit, values::is_placeholder};
+use super::{
+    Hit,
+    values::{is_placeholder, is_random},
+};
 
 /// Ids of services, which diagnosis needs, are shorter.
 const LONG: usize = 32;
@@ -16,7 +19,7 @@ const BOT: std::ops::RangeInclusive<usize> = 30..=36;
 /// So many of each kind of character: names of code have few digits.
 const LEAST_OF_A_KIND: usize = 3;
 /// What announces a password in a command, behind which an argument follows.
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 14] = [
     "curl ",
     "wget ",
     "sshpass -p",
@@ -27,6 +30,10 @@ const COMMANDS: [&str; 10] = [
     "-passout pass:",
     ".pgpass: ",
     "\"auth\"",
+    "ldapsearch ",
+    "ldapadd ",
+    "ldapmodify ",
+    "authtoken ",
 ];
 
 static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(COMMANDS, false));
@@ -41,10 +48,12 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             "curl " | "wget " => user_option(line),
             "sshpass -p" => word(line, line.len() - line.trim_start().len()),
             "mysql " => joined_option(line),
-            "login " => login(line).or_else(|| option(line, " -p ")),
+            "login " => login(line).or_else(|| option(line, " -p ")).or_else(|| argument(line)),
             "redis-cli " => option(line, "-a "),
             "-passin pass:" | "-passout pass:" => word(line, 0),
             ".pgpass: " => last_field(line),
+            "ldapsearch " | "ldapadd " | "ldapmodify " => option(line, "-w "),
+            "authtoken " => argument(line),
             _ => encoded(line),
         };
         if let Some((start, end)) = value {
@@ -170,6 +179,16 @@ fn login(line: &str) -> Option<(usize, usize)> {
     let (from, to) = (&line[start..end] == "password").then(|| word(line, end))??;
     let prose = line[from..to].bytes().all(|b| b.is_ascii_lowercase());
     (!prose).then_some((from, to))
+}
+
+/// The first argument, where it can be nothing but a credential: no address, no id.
+fn argument(line: &str) -> Option<(usize, usize)> {
+    let (start, end) = word(line, 0)?;
+    let value = &line[start..end];
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let joined = value.contains(['-', '/', '@', '.']);
+    (is_random(value, 24) || (!joined && value.len() >= 32 && digits >= 2 && letters >= 4)).then_some((start, end))
 }
 
 /// `"auth": "<user and password in base64>"`.

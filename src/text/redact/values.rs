@@ -3,7 +3,7 @@
 use super::{MARK, names::Name};
 
 pub(super) fn is_scheme(word: &str) -> bool {
-    const SCHEMES: [&str; 9] = [
+    const SCHEMES: [&str; 11] = [
         "bearer",
         "basic",
         "token",
@@ -12,6 +12,8 @@ pub(super) fn is_scheme(word: &str) -> bool {
         "negotiate",
         "bot",
         "dpop",
+        "ssws",
+        "oauth",
         "key",
     ];
     SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
@@ -77,10 +79,27 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || value.contains(MARK)
         || lower.starts_with("[redacted")
         || lower.starts_with("your")
+        || lower.ends_with("xxx")
         || ["${", "$(", "{{", "<", "%(", "%s", "***", "...", "xxxx", "-----BEGIN"]
             .iter()
             .any(|p| value.starts_with(p))
         || (value.starts_with('$') && value[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'))
+}
+
+/// Characters as chance mixes them: capitals, small letters and digits change so often that no name is like it.
+pub(super) fn is_random(value: &str, least: usize) -> bool {
+    let kind = |b: u8| match b {
+        b'A'..=b'Z' => 0,
+        b'a'..=b'z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let some = |wanted| value.bytes().filter(|b| kind(*b) == wanted).count() >= 3;
+    let changes = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| kind(pair[0]) != kind(pair[1]));
+    value.len() >= least && some(0) && some(1) && some(2) && changes.count() * 5 >= value.len() * 2
 }
 
 pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> bool {

@@ -28,7 +28,8 @@ pub(super) fn answered(text: &str) -> Option<Answered<'_>> {
     let at = near.find(|c: char| c.is_ascii_digit())?;
     let status = &behind[at..];
     let digits = status.bytes().take_while(u8::is_ascii_digit).count();
-    let well = digits == 3 && (b'1'..=b'3').contains(&status.as_bytes()[0]);
+    let alone = !near[..at].contains("//") && !status[digits..].starts_with(['.', ':', '-']);
+    let well = alone && digits == 3 && (b'1'..=b'3').contains(&status.as_bytes()[0]);
     well.then(|| Answered {
         method,
         between: &behind[..at],

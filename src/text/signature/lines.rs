@@ -37,10 +37,10 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+ \d{3} in |",
         r"\[?(?:info|debug|trace)\]?[: ]|cache (?:hit|miss|restored)|progress: |a complete log of this run|",
         r"note: (?:run with|some details)|process completed with exit code 1\b|(?:cleaning up|terminate) orphan process|",
-        r"region: |failed to build in |build failed in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
+        r"region: |[\w ]{3,30} loaded from |failed to build in |build failed in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
         r"during handling of the above|the above exception was|\(use `?node --|\(background on this error|",
         r"[\d. ]+ms$|\d+ (?:passed|failed|skipped)\b|tests?:? +\d|test (?:suites|files)|snapshots:|time:|ran all test|duration|start at|",
-        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: |digest: |length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|[a-z_<])|",
+        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: \S+$|digest: |(?:async )?def \w+\(.*:$|length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|<|rust_|_|\S+::\S|main$)|",
         r"(?:fail|crit|warn): [\w.]+\[\d+\]$|(?:unhandled )?exception[.:]?$|<asynchronous suspension>|fatal exception: |process: \S+, pid: \d|[╷╵│]|\d+ │|",
         r">? *\d+ \||[|^~\s\-=_⎯─}{\])(\[]*$)"
     ))
@@ -201,6 +201,10 @@ fn fields(object: &serde_json::Map<String, serde_json::Value>, out: &mut Vec<Cow
             _ => {}
         }
     }
+    // Loggers name the place that wrote the line.
+    if let Some(serde_json::Value::String(caller)) = object.get("caller") {
+        out.push(Cow::Owned(["at ", caller].concat()));
+    }
 }
 
 #[cfg(test)]
@@ -219,5 +223,9 @@ mod tests {
         let line = r#"{"level":"ERROR","fields":{"message":"refresh failed","error":"dns"},"target":"api::feeds"}"#;
         let want = ["refresh failed", "dns", "api::feeds"].map(|m| Line::Message(m.into()));
         assert_eq!(read(line), want);
+        let line = r#"{"level":"error","caller":"store/cart.go:31","msg":"save failed"}"#;
+        assert!(
+            matches!(&read(line)[..], [Line::Message(_), Line::Frame(Frame::Own(place), _)] if place.file == "store/cart.go")
+        );
     }
 }

@@ -100,6 +100,14 @@ impl<'a> Scan<'a> {
             return self.words.forget();
         }
         self.words.quoted = matches!(first, b'"' | b'\'' | b'`');
+        if self.words.quoted
+            && let Some(length) = self.quoted_input(first)
+        {
+            self.out.push(first as char);
+            self.out.mask("<v>");
+            self.rest = &self.rest[length..];
+            return self.words.forget();
+        }
         if is_stumbled_over(&rest[..1], self.rest, &self.words) {
             return self.whole("<v>");
         }
@@ -119,6 +127,28 @@ impl<'a> Scan<'a> {
             }
             _ => self.out.push(first as char),
         }
+    }
+
+    /// The length of what was put in and could not be read, where the words before the quote say so. Nothing that the
+    /// code names follows them.
+    fn quoted_input(&self, quote: u8) -> Option<usize> {
+        const READING: [&str; 6] = [
+            "For input string: ",
+            "could not convert string to float: ",
+            "Invalid UUID string: ",
+            "invalid UUID: ",
+            "failed for value ",
+            "is not a valid ObjectId: ",
+        ];
+        let said = self.out.tail(64);
+        let typed = || {
+            let (_, kind) = said.rsplit_once("input syntax for type ")?;
+            kind.ends_with(": ").then_some(())
+        };
+        if !READING.iter().any(|words| said.ends_with(words)) && typed().is_none() {
+            return None;
+        }
+        self.rest.bytes().position(|b| b == quote)
     }
 
     fn run(&mut self) {
@@ -204,6 +234,13 @@ impl<'a> Scan<'a> {
             self.whole("<host>");
         } else if let Some(masked) = shapes::whole(core, &shape, self.words.tail) {
             self.whole(masked);
+            let behind = self.words.tail.as_bytes();
+            if masked == "<time>"
+                && matches!(behind, [b' ', b'A' | b'P', b'M', ..])
+                && !behind.get(3).is_some_and(u8::is_ascii_alphanumeric)
+            {
+                self.words.consumed = 3;
+            }
         } else if let Some(path) = shapes::temporary(core) {
             self.out.mask("<tmp>");
             parts(path, &mut self.words, &mut self.out);

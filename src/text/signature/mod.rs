@@ -32,7 +32,7 @@ use lines::{Line, Order};
 
 /// Part of every hash of a text: a change of the rules is a change of this number, and the ledger signs anew what an
 /// older one signed.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// What comes later in a text repeats or elaborates.
 const MOST_MESSAGES: usize = 12;
 /// So many templates a stream is remembered by.

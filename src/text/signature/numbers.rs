@@ -104,7 +104,9 @@ pub(super) fn mask(word: &str, at: Place, words: &mut Context<'_>) -> Option<&'s
         };
     }
     if word.starts_with("0x") {
-        return Some("<n>");
+        // A short one behind a word that says so is a code.
+        let code = word.len() <= 10 && is_one_of(words.previous, &["error", "code", "hresult", "exitcode"]);
+        return (!code).then_some("<n>");
     }
     let bytes = word.as_bytes();
     if is_duration(bytes) {
@@ -123,7 +125,8 @@ fn is_name(word: &str, starts: bool, words: &Context<'_>) -> bool {
         return false;
     }
     if is_one_of(words.previous, &NAMING) {
-        return true;
+        // What came back is a status or a count.
+        return word.len() == 3 || !is_one_of(words.previous, &["returned", "responded"]);
     }
     let status = starts && word.len() == 3 && matches!(word.as_bytes()[0], b'4' | b'5');
     if !status {

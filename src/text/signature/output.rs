@@ -38,6 +38,11 @@ impl Output {
         self.text.is_empty()
     }
 
+    /// So many of the last bytes, or a few more.
+    pub(super) fn tail(&self, most: usize) -> &str {
+        &self.text[self.text.floor_char_boundary(self.text.len().saturating_sub(most))..]
+    }
+
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

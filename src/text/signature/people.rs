@@ -11,7 +11,8 @@ pub(super) fn is_person(run: &str, tail: &str, words: &Context<'_>) -> bool {
     if !user && !words.previous.eq_ignore_ascii_case("for") {
         return false;
     }
-    if run.contains('/') || run.ends_with(':') {
+    // Who asked is not named in "on user request".
+    if run.contains('/') || run.ends_with(':') || matches!(run, "request" | "action" | "input" | "error") {
         return false;
     }
     let next = tail.trim_start();

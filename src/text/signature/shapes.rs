@@ -48,6 +48,9 @@ pub(super) fn whole(run: &str, shape: &Shape, tail: &str) -> Option<&'static str
         return Some("<secret>");
     }
     if shape.digits > 0 {
+        if shape.digits >= 13 && shape.dashes >= 2 && is_stamped(run) {
+            return Some("<n>");
+        }
         if (shape.dots >= 3 || shape.colons >= 2) && is_address(run) {
             return Some("<host>");
         }
@@ -79,6 +82,14 @@ pub(super) fn whole(run: &str, shape: &Shape, tail: &str) -> Option<&'static str
         && domain.contains('.')
         && domain.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
     (mail && !domain.starts_with(|c: char| c.is_ascii_digit())).then_some("<mail>")
+}
+
+/// `fra1::x2x9z-1767520800123-7b2ea3346633`: an id with the time of its making in it.
+fn is_stamped(run: &str) -> bool {
+    let mut parts = run.rsplit('-');
+    let random = |part: &str| part.len() >= 8 && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let time = |part: &str| part.len() == 13 && part.bytes().all(|b| b.is_ascii_digit());
+    parts.next().is_some_and(random) && parts.next().is_some_and(time)
 }
 
 pub(super) fn is_address(run: &str) -> bool {

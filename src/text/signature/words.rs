@@ -248,7 +248,7 @@ impl<'a> Word<'a, '_> {
             at => self.run.as_bytes()[at - 1],
         };
         let least = match before {
-            b'@' | b'#' => 4,
+            b'@' | b'#' | b'+' => 4,
             b':' | b'{' => 5,
             _ => 7,
         };

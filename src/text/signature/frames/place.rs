@@ -1,7 +1,7 @@
 //! Whose file a path names, and what it is called in the repository.
 
 /// Parts of the paths of runtimes, dependencies and bundles.
-const FOREIGN: [&str; 42] = [
+const FOREIGN: [&str; 45] = [
     "node_modules/",
     "node:",
     "next/dist/",
@@ -44,6 +44,9 @@ const FOREIGN: [&str; 42] = [
     "/runners/",
     ".vite/",
     "bootstrap_node.js",
+    "build/server/",
+    "/.cache/",
+    "ext:",
 ];
 const SOURCES: [&str; 64] = [
     "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "pyx", "rs", "go", "java", "kt", "kts", "groovy",
@@ -129,6 +132,7 @@ pub(super) fn is_own(path: &str) -> bool {
         && !path.starts_with("http")
         && !path.starts_with("vendor/")
         && !path.starts_with("deps/")
+        && !path.starts_with("Swift/")
 }
 
 pub(in crate::text::signature) fn is_source(path: &str) -> bool {

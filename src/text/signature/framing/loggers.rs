@@ -92,6 +92,20 @@ pub(super) fn tagged(line: &str) -> Option<usize> {
     Some(at + 3 + tag + 2)
 }
 
+/// `1:M 14 Nov 2026 03:04:05.678 # `: process, role, time and a mark for the level.
+pub(super) fn role(line: &str) -> Option<usize> {
+    let pid = count(line, 0, |b| b.is_ascii_digit());
+    let rest = line[pid..].strip_prefix(':')?;
+    let day = count(rest, 2, |b| b.is_ascii_digit());
+    let clock = rest.get(2 + day..)?;
+    if !fits(rest, "A ") || !fits(clock, " AAA dddd dd:dd:dd.") {
+        return None;
+    }
+    let at = line.len() - clock.len() + fraction(clock, 18);
+    let mark = line[at..].strip_prefix(' ')?;
+    mark.starts_with(['#', '*', '-', '.']).then(|| at + 2 + spaces(mark, 1))
+}
+
 /// `#14 2.217 `: a step of an image's build, and the seconds since it began.
 pub(super) fn build_step(line: &str) -> Option<usize> {
     let step = count(line, 1, |b| b.is_ascii_digit());
@@ -155,7 +169,8 @@ pub(super) fn uncaught(line: &str) -> Option<usize> {
 /// `haproxy[2214]: `, `app[web.1]: `, `kernel: `: who wrote to the log of the system.
 pub(super) fn program(rest: &str) -> Option<usize> {
     let name = count(rest, 0, |b| is_name(b) || matches!(b, b'(' | b')'));
-    if name == 0 || name > LONGEST_NAME {
+    // `error[E0308]: ` is the code of a compiler.
+    if name == 0 || name > LONGEST_NAME || is_level(&rest[..name]) || &rest[..name] == "warning" {
         return None;
     }
     let at = match group(&rest[name..]) {

@@ -28,14 +28,15 @@ fn layer(line: &str) -> Option<usize> {
         b'0'..=b'9' => job(line)
             .or_else(|| timed(line))
             .or_else(|| clock(line))
-            .or_else(|| loggers::tagged(line)),
+            .or_else(|| loggers::tagged(line))
+            .or_else(|| loggers::role(line)),
         b'[' => job(line)
             .or_else(|| timed(line))
             .or_else(|| bracketed(line))
             .or_else(|| loggers::bracket(line))
             .or_else(|| clock(line))
             .or_else(|| level(line)),
-        b' ' | 0x80.. => bullet(line),
+        b' ' | 0x80.. => bullet(line).or_else(|| boxed(line)).or_else(|| indented(line)),
         b'#' if line.starts_with("##[error]") => Some(9),
         b'#' => loggers::build_step(line),
         b'a'..=b'z' | b'A'..=b'Z' => job(line)
@@ -130,16 +131,16 @@ fn timed(line: &str) -> Option<usize> {
     }
     let end = end + count(rest, 0, |b| b == b']').min(1);
     let end = end + count(&line[end..], 0, |b| b == b':').min(1);
-    let end = end + count(line, end, |b| b == b' ' || b == b'\t');
-    let rest = &line[end..];
-    Some(
-        end + request(rest)
-            .or_else(|| stream(rest))
-            .or_else(|| thread(rest))
-            .or_else(|| named_logger(rest))
-            .or_else(|| loggers::behind_time(rest))
-            .unwrap_or(0),
-    )
+    let gap = count(line, end, |b| b == b' ' || b == b'\t');
+    let rest = &line[end + gap..];
+    let logger = request(rest)
+        .or_else(|| stream(rest))
+        .or_else(|| thread(rest))
+        .or_else(|| named_logger(rest))
+        .or_else(|| loggers::behind_time(rest));
+    // What is indented further has its place in what was printed.
+    let indented = gap > 2 && logger.is_none() && !rest.starts_with(|c: char| c.is_ascii_uppercase());
+    Some(end + if indented { 1 } else { gap + logger.unwrap_or(0) })
 }
 
 /// `: ERROR/ForkPoolWorker-7] `.
@@ -330,6 +331,26 @@ fn bracketed(line: &str) -> Option<usize> {
     Some(end + usize::from(line[end..].starts_with(' ')))
 }
 
+/// `│ `: a message in a box. Source code that a compiler shows has the number of its line before that.
+fn boxed(line: &str) -> Option<usize> {
+    let rest = line.strip_prefix("│ ")?;
+    rest.starts_with(|c: char| c != ' ' && c != '│')
+        .then(|| line.len() - rest.len())
+        .or_else(|| {
+            let inner = rest.trim_start();
+            (rest.len() - inner.len() <= 4 && inner.starts_with(|c: char| c.is_ascii_alphabetic()))
+                .then(|| line.len() - inner.len())
+        })
+}
+
+/// `  [28] `: as without the spaces, which a time before them takes along.
+fn indented(line: &str) -> Option<usize> {
+    let rest = line.trim_start_matches(' ');
+    let digits = count(rest, 1, |b| b.is_ascii_digit());
+    let numbered = rest.starts_with('[') && digits > 0 && rest[1 + digits..].starts_with("] ");
+    numbered.then(|| line.len() - rest.len() + digits + 3)
+}
+
 fn bullet(line: &str) -> Option<usize> {
     let rest = line.trim_start_matches(' ');
     let mark = rest
@@ -373,6 +394,10 @@ mod tests {
             "##[error]boom",
             "E   boom",
             "Uncaught (in promise) boom",
+            "1:M 14 Nov 2026 03:04:05.678 # boom",
+            "│ boom",
+            "│   boom",
+            "   [28] boom",
         ] {
             assert_eq!(strip(line), "boom", "{line}");
         }
@@ -391,6 +416,9 @@ mod tests {
             "[redacted:key] x",
             "FATAL: x",
             "E11000 duplicate key",
+            "  │ boom",
+            "error[E0308]: x",
+            "1:M boom",
             "E",
         ] {
             assert_eq!(strip(line), line);

@@ -46,13 +46,16 @@ fn variable(word: &str, before: [&str; 2], template: &str) -> Option<&'static st
     if word.len() < 6 || !capitals || !word[1..word.len() - 1].contains('_') {
         return None;
     }
-    let missing = before[1].eq_ignore_ascii_case("missing") || before[1].eq_ignore_ascii_case("set");
+    let missing = ["missing", "set", "keyerror"]
+        .iter()
+        .any(|word| before[1].eq_ignore_ascii_case(word));
     let (_, behind) = template.split_once(word)?;
     let behind = behind.trim_start_matches(['"', '\'', '`', ' ', ':']);
     let wanted = [
         "is required",
         "required",
         "is missing",
+        "missing value",
         "is undefined",
         "not found",
         "was not found",
@@ -152,6 +155,7 @@ mod tests {
             ("exit code 2", None),
             ("Error: Missing STRIPE_KEY", Some(CONFIG)),
             ("'STRIPE_KEY' is required", Some(CONFIG)),
+            ("KeyError: 'STRIPE_KEY'", Some(CONFIG)),
             ("code: 'ERR_HTTP_HEADERS_SENT'", None),
             ("nothing", None),
         ] {

@@ -6,7 +6,10 @@ pub(super) fn split(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Says that it will pass, whatever else is said.
-pub(super) const PASSING: &str = "temporary failure; try again later; please retry; eai_again; misconf redis; \
+pub(super) const PASSING: &str = "pool is full; mempool is full; busy running a script; clusterdown; cluster is down; masterdown; tryagain; \
+    try again in; control plane request failed; scheduled maintenance; under maintenance; server had an error; \
+    is overloaded; overloaded_error; capacity constraints; please wait a few; \
+    too_many_requests; temporary failure; try again later; please retry; eai_again; misconf redis; \
     is starting up; is shutting down; in recovery mode; loading the dataset; gone away; temporarily unavailable; \
     currently unavailable; retry your request; rate limit; ratelimit; rate_limit; \
     rate exceeded; throttl; too many requests; toomanyrequests; lost communication; received a shutdown signal; server misbehaving; \
@@ -15,7 +18,16 @@ pub(super) const PASSING: &str = "temporary failure; try again later; please ret
     server is busy; too busy; slow down; slowdown; requestlimitexceeded; too many connections";
 
 /// Nothing to mend: the other side went away, scanners, stale pages after a release, announcements, users' own mistakes.
-pub(super) const NOISE: &str = "get /wp-; post /wp-; eval-stdin; /phpunit; /.aws; /.ssh; /boaform; /hnap1; /solr/admin; /owa/; /autodiscover; /etc/passwd; ../../; \
+pub(super) const NOISE: &str = "invalid user <user>; stream closed; incomplete response; script error.; non-error promise rejection; \
+    extension context invalidated; webkit.messagehandlers; err_blocked_by_client; the operation is insecure; \
+    --trace-warnings; cache not found; no cache found; cache already exists; set-output; save-state; \
+    node12 actions; node16 actions; incomplete startup packet; could not send data to client; \
+    invalid request line; malformed http request; hpe_; zgrab; masscan; sqlmap; /actuator; your card was; \
+    your card's; incorrect_number; payment_intent_authentication; canceled by the user; cancelled by the user; \
+    client went away; client gone; peer went away; unsubscribed; complained; no such user here; npm notice; \
+    experimental feature; \
+    user request; older or newer deployment; length of startup packet; while ssl handshaking; ssl_do_handshake() failed; \
+    reading a body from connection; before message length reached; security attack; get /wp-; post /wp-; eval-stdin; /phpunit; /.aws; /.ssh; /boaform; /hnap1; /solr/admin; /owa/; /autodiscover; /etc/passwd; ../../; \
     responseaborted; premature_close; premature close; closed early; client disconnected; \
     client has disconnected; client closed; closed by client; clientabort; prematurely closed; request aborted; \
     request was aborted; error: aborted; aborterror; user aborted; write epipe; broken pipe; context canceled; \
@@ -36,15 +48,39 @@ pub(super) const NOISE: &str = "get /wp-; post /wp-; eval-stdin; /phpunit; /.aws
     broken_pipe; clientabortexception; client sent an invalid; invalid host header; \
     actioncontroller::badrequest; invalid %-encoding; suspicious request; unknown http method; \
     method not allowed; robots.txt; favicon.ico; deprecation warning; will be removed in; end of life; \
-    obsolete; insufficient_funds; do_not_honor; unsubscribed recipient; invalid email address; user cancelled; \
+    obsolete; do_not_honor; unsubscribed recipient; invalid email address; user cancelled; \
     user canceled; cancelled by user; canceled by user; was interrupted by the user";
 
 /// A test that ran too long says nothing about the network.
-pub(super) const SLOW_TESTS: &str = "test timeout of; test timed out; long-running test; timeout of <time> for a test; \
+pub(super) const SLOW_TESTS: &str = "ensure \"done()\"; exceeded timeout of; timed out retrying after; \
+    test timeout of; test timed out; long-running test; timeout of <time> for a test; \
     waiting for expect; waiting for locator; locator.click: timeout; timed out waiting for element; testtimeout";
 
 /// Settings: what is missing, misspelt, of the wrong version or in the wrong place.
-pub(super) const CONFIG: &str = "is not registered with the listener; ora-12514; ora-12505; \
+pub(super) const CONFIG: &str = "invalid environment variables; environment variables are missing; no connection string; \
+    connection string is; api key is missing; missing api key; no api key; api key must be; apikey must be; \
+    project not found; unknown project; not linked to a project; could not find a production build; \
+    no start command; could not determine how to build; failed to read dockerfile; version mismatch; glibc_; \
+    exec format error; cannot execute binary file; not found in $path; invalid next.config; \
+    unrecognized key(s); invalid options object; no open ports; port already in use; \
+    access-control-allow-origin; cors policy; mixed content; redirect_uri; callback url; \
+    domain is not verified; domain not verified; sender identity; invalid dsn; unknown shorthand flag; \
+    unknown argument; unrecognized named-value; invalid yaml; yaml.scanner; cannot start any token; \
+    toml parse error; yaml: line; unclosed table; failed to parse manifest; failed to load manifest; \
+    no matching package; no matching distribution; resolutionimpossible; could not resolve dependency; \
+    unable to resolve dependency; would have been modified; no matching version found; etarget; \
+    unsupported url type; this project is configured to use; expected version; unknown revision; \
+    unknown runtime; invalid runtime; certificate chain; unable to get issuer; invalid certificate authority; \
+    getpwnam; no such user in; no such profile; profile not found; config profile; \
+    could not be found in the application configuration; price id; live mode key; test mode key; wrong chain; \
+    extension control file; unknown locale; invalid time zone; unknown time zone; no such network; \
+    network not found; no such volume; undefined volume; invalid compose; service refers to undefined; \
+    invalid mount; invalid host; invalid port; port out of range; unknown dialect; no pg_hba.conf; \
+    must be on the same; license key; \
+    root directory; output directory; project settings; node.js version; host must be trusted; untrustedhost; \
+    peer dep; unsupported environment; unsupported_engine; is incompatible with; error: secret \"; error: configmap \"; queue does not exist; \
+    queuedoesnotexist; does not host this; failed at step exec; \"message\":\"model:; model_not_found; credit balance; \
+    source metadata; manifest unknown; does not match `origin`; too big header; no such file or directory: exec; is not registered with the listener; ora-12514; ora-12505; \
     environment variable; missing env; env var; is not set; not been set; must be set; \
     is not configured; not configured; is not specified; could not resolve placeholder; secretoptionerror; \
     secret_key_base; missing required; required and not supplied; please define a; please set; improperlyconfigured; \
@@ -98,7 +134,18 @@ pub(super) const CONFIG: &str = "is not registered with the listener; ora-12514;
     tns:could not resolve";
 
 /// Credentials and rights.
-pub(super) const AUTH: &str = "authentication failed; authenticationerror; authentication error; \
+pub(super) const AUTH: &str = "notcapable; run again with the --allow; conversation failed; could not identify password; \
+    row-level security; row level security; session expired; session has expired; session not found; \
+    invalid session; invalid refresh token; refresh_token_not_found; email not confirmed; invalid csrf; \
+    csrf token; state mismatch; missing authorization; no authorization; authorization header; assumerole; \
+    could not load credentials; credentials could not be loaded; security token included; must have admin; \
+    requires admin; protected branch; gh006; refusing to allow; not logged in; please log in; \
+    must be logged in; must be superuser; peer authentication; authentifizierung; authentification; \
+    autenticaci; mot de passe; passwort; contrase; keine berechtigung; permiso denegado; permission non; \
+    zugriff verweigert; signature expired; request has expired; key is disabled; user is not allowed; \
+    not permitted; privilege; unable to locate credentials; no credentials; credentials not found; \
+    expired_token; revoked; forbidden by; authorization required; two-factor; totp; \
+    authentication failed; authenticationerror; authentication error; \
     authenticationexception; authenticationfailed; not authenticated; unauthenticated; unauthorized; forbidden; \
     login failed; invalid login; password not accepted; invalid credentials; invalid_credentials; bad credentials; \
     invalid username; invalid password; wrong password; api key expired; expired api key; invalid api key; \
@@ -127,7 +174,24 @@ pub(super) const AUTH: &str = "authentication failed; authenticationerror; authe
     insufficient authentication; access token has; id token; refresh token";
 
 /// An error of the network is none of the code that met it.
-pub(super) const NETWORK: &str = "channelclosed; channel is closing; remote call on; error dispatching request; reading from remote server; connection to backend; responses were required; \
+pub(super) const NETWORK: &str = "ext4-fs error; i/o error; no server available; dropping packet; handshake failure; blockhash not found; \
+    provisioning resources; deprovision; createartifact; failed to upload artifact; out of disk; \
+    device or resource busy; max clients reached; maxclients; pool exhausted; pool is exhausted; \
+    pool is draining; request timed out; headers timeout; body timeout; other side closed; socket closed; \
+    function_invocation_timeout; task timed out; giving up; gave up; nodenotready; failedscheduling; \
+    failed to create pod sandbox; client.timeout exceeded; awaiting headers; stream error; bad record mac; \
+    ssl syscall error; bad connection; disk i/o error; could not extend file; conflict with recovery; \
+    noreplicas; response from upstream; upstream timed out; unable to connect to; cannot connect to; \
+    can't connect to; failed to dial; dial error; error while dialing; network socket disconnected; \
+    websocket connection to; unexpected server response: 5; degraded; aof file; bgsave; was lost; \
+    connection to broker; verbindung; connexion; conexi; aucun espace; kein speicherplatz; kein platz; \
+    no queda espacio; espacio insuficiente; ran out of; not enough memory; not enough space; not enough disk; \
+    resource exhausted; too many pending; quota has been exceeded; exceeded its quota; spot instance; \
+    instance terminated; host is unreachable; stale connection; replica is; replication lag; leadership; \
+    no leader; quorum; split brain; node is down; hung task; soft lockup; watchdog; thermal; \
+    remounting filesystem read-only; medium error; bad sector; \
+    exceeded maximum duration; failed to connect to; couldn't connect to; could not connect to; integrity checksum; eintegrity; \
+    signal: killed; has been closed; channelclosed; channel is closing; remote call on; error dispatching request; reading from remote server; connection to backend; responses were required; \
     econnrefused; econnreset; econnaborted; etimedout; ehostunreach; enetunreach; \
     und_err; net::err_; connecttimeout; connect timeout; cert_has_expired; certificate has expired; certificateexpired; \
     peer certificate; name resolution; fetch failed; socket hang up; connection refused; connection reset; \
@@ -166,7 +230,25 @@ pub(super) const NETWORK: &str = "channelclosed; channel is closing; remote call
     fork: retry; reached max retries";
 
 /// The code, the schema, a migration or a test.
-pub(super) const BUG: &str = "all goroutines are asleep; typeerror; referenceerror; rangeerror; nameerror; keyerror; \
+pub(super) const BUG: &str = "unsupported operand; client components; server components; failed to execute '; previously applied but; \
+    while running migrations; is not a constructor; not callable; not subscriptable; unhashable; \
+    positional argument; keyword argument; never awaited; different loop; event loop is closed; \
+    no running event loop; already borrowed; moved value; cannot borrow; unresolved import; trait bound; \
+    unused; clippy::; declared and not used; imported and not used; cannot use; send on closed channel; \
+    closed channel; waitgroup; slice bounds; interface conversion; invalid memory address; concurrent map; \
+    data race; can't scan; scan error; unexpected null; decoding column; missing field; unknown field; \
+    unknown variant; invalid type; can't compare; can only concatenate; not json serializable; \
+    circular import; circular structure; duplicate argument; indentationerror; constraint failed; \
+    out of range; numeric field overflow; right truncation; invalid input value; operator does not exist; \
+    is ambiguous; must appear in the group by; transaction is aborted; transaction block; second time; \
+    prepared statement; bind message; cached plan; strict mode violation; test suite failed; \
+    maximum update depth; too many re-renders; rendered more hooks; rendered fewer hooks; \
+    valid as a react child; element type is invalid; rendered statically; dynamic server usage; \
+    suspense boundary; invalid hook call; request scope; is not exported; does not provide an export; \
+    no exported member; not assignable; implicitly has; no overload; gas too low; exceeds allowance; \
+    nonce too low; nonce has already; already known; underpriced; noscript; custom program error; \
+    program failed; max fee per gas; \
+    non-fast-forward; failed to push some refs; all goroutines are asleep; typeerror; referenceerror; rangeerror; nameerror; keyerror; \
     valueerror; attributeerror; indexerror; lookuperror; unboundlocal; nomethoderror; matcherror; functionclause; \
     undefinedfunction; nullpointer; nullreference; classcast; illegalstate; illegalargument; outofbounds; \
     out_of_range; numberformat; concurrentmodification; uninitialized; validationerror; zoderror; panic; \
