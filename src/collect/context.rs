@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo, Target},
     model::{
         Slot,
-        signal::{Change, ChangeKind, CollectorOutcome, Measure, OpenPull, OutcomeKind, Signal},
+        signal::{BlindPart, Change, ChangeKind, CollectorOutcome, Measure, OpenPull, OutcomeKind, Signal},
     },
     text::{Redactor, clean, jq},
 };
@@ -294,6 +294,7 @@ impl<'a> Place<'a> {
                 deploying_since: None,
                 told: BTreeSet::new(),
                 variables: None,
+                blind_parts: Vec::new(),
                 blind_seconds: None,
             },
             signals: Vec::new(),
@@ -365,6 +366,8 @@ pub(super) enum Way {
 /// Part of a source that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Blind {
+    /// The probe, check or file that it is, where the source has several.
+    pub(super) part: Option<String>,
     pub(super) cause: String,
     pub(super) detail: String,
 }
@@ -372,9 +375,25 @@ pub(super) struct Blind {
 impl Blind {
     pub(super) fn new(cause: impl Into<String>, detail: impl Into<String>) -> Self {
         Self {
+            part: None,
             cause: cause.into(),
             detail: detail.into(),
         }
+    }
+
+    pub(super) fn of(self, part: impl Into<String>) -> Self {
+        Self {
+            part: Some(part.into()),
+            ..self
+        }
+    }
+
+    fn as_part(&self) -> Option<BlindPart> {
+        Some(BlindPart {
+            name: self.part.clone()?,
+            cause: self.cause.clone(),
+            detail: self.detail.clone(),
+        })
     }
 }
 
@@ -391,6 +410,8 @@ impl Piece {
         } else {
             OutcomeKind::Degraded
         };
+        let parts: Option<Vec<BlindPart>> = blind.iter().map(Blind::as_part).collect();
+        self.outcome.blind_parts = parts.unwrap_or_default();
         first.cause.clone_into(&mut self.outcome.cause);
         let shown: Vec<&str> = blind.iter().take(5).map(|b| b.detail.as_str()).collect();
         self.outcome.detail = shown.join("; ");

@@ -80,6 +80,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             Seen::Bad(severity, said) => bad.push(signal(session, &place, check, severity, &said)),
             Seen::Reported(mut report) => {
                 report.mark("check", &check.name);
+                report.mark(Signal::PART, &probe::part(session, &check.name));
                 reports.push(report);
             }
             Seen::Blind(why) => {

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::{
     context::{Blind, Piece, Place, Session},
     log_scan::LogScan,
+    probe,
 };
 use crate::{
     model::signal::{OutcomeKind, Signal},
@@ -77,15 +78,19 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             path,
             blind: Vec::new(),
         };
+        let part = probe::part(session, &path.to_string_lossy());
         match look.follow(places.files.get(path)).await {
-            Ok((spot, scanned)) => {
+            Ok((spot, mut scanned)) => {
                 read += 1;
+                for signal in &mut scanned {
+                    signal.evidence[Signal::PART] = part.clone().into();
+                }
                 piece.signals.extend(scanned);
                 places.files.insert(path.clone(), spot);
             }
             Err(error) => look.blind(&error),
         }
-        blind.append(&mut look.blind);
+        blind.extend(look.blind.into_iter().map(|why| why.of(part.clone())));
     }
     piece.cursor = serde_json::to_string(&places).ok();
     piece.settle(read, &blind);

@@ -17,6 +17,7 @@ pub(super) fn judge(pieces: &mut [Piece]) {
         piece.signals.clear();
         piece.outcome.outcome = OutcomeKind::Failed;
         piece.outcome.items = 0;
+        piece.outcome.blind_parts.clear();
         "self-offline".clone_into(&mut piece.outcome.cause);
         "no probe reached any host, so this machine is most likely offline; check its network and DNS"
             .clone_into(&mut piece.outcome.detail);

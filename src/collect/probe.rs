@@ -53,7 +53,12 @@ pub(super) fn reached(url: &Url, failure: Option<&HttpFailure>) -> Reached {
 /// Says which probe could not be read.
 pub(super) fn named(session: &Session<'_>, probe: &str, why: &Blind) -> Blind {
     let detail = session.line(&format!("{probe}: {}", why.detail), 300);
-    Blind::new(why.cause.clone(), detail)
+    Blind::new(why.cause.clone(), detail).of(part(session, probe))
+}
+
+/// A probe, check or file as outcomes and signals name it.
+pub(super) fn part(session: &Session<'_>, name: &str) -> String {
+    session.line(name, 200)
 }
 
 /// JSON that two readers would read alike.
@@ -88,8 +93,9 @@ pub(super) fn signal(
     kind: SignalKind,
     (probe, asked): (&str, &str),
     down: &Down,
-    evidence: Value,
+    mut evidence: Value,
 ) -> Signal {
+    evidence[Signal::PART] = part(session, probe).into();
     Signal {
         source: place.collector.to_owned(),
         repo: place.repo.slot.clone(),

@@ -126,6 +126,7 @@ impl Reading<'_> {
         if items.len() > MOST_SIGNALS {
             piece.outcome.outcome = OutcomeKind::Degraded;
             "too-many".clone_into(&mut piece.outcome.cause);
+            piece.outcome.blind_parts.clear();
             piece.outcome.detail = format!("{} signals, of which {MOST_SIGNALS} are kept", items.len());
         }
         let release = piece.outcome.release_sha.clone();

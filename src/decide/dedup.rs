@@ -34,6 +34,9 @@ pub struct Known {
     pub bad_lately: u32,
     /// Of the newest incident that it opened itself; 0 without any.
     pub generation: u32,
+    /// Of a symptom: the first of the looks in a row that saw it.
+    #[serde(default)]
+    pub down_since: Option<DateTime<Utc>>,
     pub incident: Option<KnownIncident>,
 }
 
@@ -51,6 +54,9 @@ pub struct KnownIncident {
     pub closed_at: Option<DateTime<Utc>>,
     /// It is open, and a person was told that it is theirs.
     pub with_person: bool,
+    /// When the last message about it was written.
+    #[serde(default)]
+    pub told_at: Option<DateTime<Utc>>,
 }
 
 /// One group of signals of one signature in this snapshot.
@@ -181,6 +187,9 @@ fn first_time(group: &Group) -> Standing {
 /// It had an incident, which may be over. A verdict about another cause says nothing about a symptom that joined it.
 fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
     let Some(outcome) = incident.outcome else {
+        if let Some(why) = unnamed(group, known, incident) {
+            return Standing::Worse { why };
+        }
         return if incident.with_person {
             worse(group, known)
         } else {
@@ -214,6 +223,14 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
             }
         }
     }
+}
+
+/// A page that went down after the last message about the incident that it joined stands in no message yet.
+fn unnamed(group: &Group, known: &Known, incident: &KnownIncident) -> Option<String> {
+    let (down, told) = (known.down_since?, incident.told_at?);
+    let believed = known.bad_ticks >= group.fire_after;
+    (incident.joined && group.kind.is_symptom() && believed && down > told)
+        .then(|| "it went down after the message about the cause that it came with".to_owned())
 }
 
 fn worse(group: &Group, known: &Known) -> Standing {
@@ -294,13 +311,41 @@ mod tests {
             bad_ticks: 1,
             bad_lately: 1,
             generation: incident.map_or(0, |(generation, _)| generation),
+            down_since: None,
             incident: incident.map(|(_, outcome)| KnownIncident {
                 joined: false,
                 outcome,
                 closed_at: outcome.map(|_| t(-5)),
                 with_person: false,
+                told_at: None,
             }),
         }
+    }
+
+    #[test]
+    fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
+        let mut facts = known(Some((1, None)));
+        let joined = facts.incident.as_mut().unwrap();
+        (joined.joined, joined.told_at) = (true, Some(t(-20)));
+        (facts.bad_ticks, facts.down_since) = (2, Some(t(-15)));
+        let page = group(SignalKind::Health, false);
+        let is_told = |known: &Known| matches!(standing(&page, Some(known)), Standing::Worse { .. });
+        assert!(is_told(&facts));
+        let unlike = |change: fn(&mut Known)| {
+            let mut other = facts.clone();
+            change(&mut other);
+            !is_told(&other)
+        };
+        assert!(unlike(|known| known.bad_ticks = 1), "not believed yet");
+        assert!(unlike(|known| known.down_since = Some(t(-21))), "the message named it");
+        assert!(
+            unlike(|known| known.incident.as_mut().unwrap().told_at = None),
+            "the first message will"
+        );
+        assert!(
+            unlike(|known| known.incident.as_mut().unwrap().joined = false),
+            "its own incident"
+        );
     }
 
     #[test]

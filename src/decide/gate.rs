@@ -134,6 +134,7 @@ mod tests {
                 deploying_since: None,
                 told: std::collections::BTreeSet::new(),
                 variables: None,
+                blind_parts: Vec::new(),
                 blind_seconds: None,
             }],
             open_pulls: Vec::new(),

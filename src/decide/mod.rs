@@ -4,6 +4,7 @@
 #![warn(clippy::wildcard_enum_match_arm)]
 
 pub mod before;
+pub mod blindness;
 pub mod budget;
 pub mod caps;
 pub mod checks;
@@ -22,6 +23,7 @@ pub mod parents;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
+pub mod security;
 mod settle;
 #[cfg(test)]
 mod testing;

@@ -195,7 +195,7 @@ fn stage(facts: &Facts, policy: &Policy) -> Stage {
     let Some(triage) = &facts.triage else {
         return Stage::Untriaged;
     };
-    if triage.verdict != TriageVerdict::Bug || policy.rung < Mode::MonitorOnly {
+    if triage.verdict != TriageVerdict::Bug || policy.rung < Mode::MonitorOnly || is_for_the_owner_alone(facts) {
         return Stage::Told;
     }
     let Some(attempt) = facts.current() else {
@@ -216,6 +216,11 @@ fn stage(facts: &Facts, policy: &Policy) -> Stage {
         return Stage::Publish;
     }
     Stage::Pull
+}
+
+/// Strangers, and everybody who may read the repository, would learn from a branch of what is not mended yet.
+fn is_for_the_owner_alone(facts: &Facts) -> bool {
+    facts.cause.security.is_some() && facts.pushed.is_none() && facts.pull.is_none()
 }
 
 fn may_try_again(facts: &Facts, policy: &Policy) -> bool {

@@ -507,3 +507,18 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     health.facts.cause.last_seen = health.now;
     health.waits_for("a person moves next");
 }
+
+#[test]
+fn what_smells_of_security_is_told_to_the_owner_and_shown_to_nobody_else() {
+    for verdict in [TriageVerdict::Bug, TriageVerdict::Noise, TriageVerdict::Infrastructure] {
+        for public in [true, false] {
+            let mut fake = Fake::bug(&[Made::Good]);
+            fake.triaged(verdict);
+            fake.rules.public = public;
+            fake.facts.cause.security = Some("injection".to_owned());
+            assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+            assert_eq!(fake.mails, [Status::NeedsYou, Status::Resolved], "{verdict:?}");
+            assert!(fake.trace.iter().all(|action| action == "Tell"), "{:?}", fake.trace);
+        }
+    }
+}

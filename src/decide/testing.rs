@@ -46,6 +46,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             lives: 1,
             quiet_looks: 0,
             is_down: false,
+            security: None,
         },
         incident: Incident {
             id,

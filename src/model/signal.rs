@@ -91,8 +91,16 @@ impl Signal {
     pub const FIRE_AFTER: &str = "fire_after";
     pub const CLEAR_AFTER: &str = "clear_after";
 
+    /// The part of `evidence` that names the probe, check or file which saw it, where its source has several.
+    pub const PART: &str = "part";
+
     /// The part of `evidence` with the host that a probe asks.
     pub const HOST: &str = "host";
+
+    /// The probe, check or file that saw it.
+    pub fn part(&self) -> Option<&str> {
+        self.evidence.get(Self::PART)?.as_str()
+    }
 
     /// A number of looks that `evidence` holds.
     pub fn looks(&self, name: &str) -> Option<u32> {
@@ -155,9 +163,30 @@ pub struct CollectorOutcome {
     /// Names of the variables that are set on the platform now, where the source tells them; never values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeSet<String>>,
+    /// Probes, checks or files of it that could not be read; empty where that cannot be told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blind_parts: Vec<BlindPart>,
     /// Age in seconds of the last good look, when this one was not good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blind_seconds: Option<u64>,
+}
+
+/// One of several things that a source reads, and why it could not be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlindPart {
+    pub name: String,
+    pub cause: String,
+    pub detail: String,
+}
+
+/// How such a part has been blind over several looks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlindSince {
+    pub since: DateTime<Utc>,
+    pub cause: String,
+    /// No look has read it yet: what it says first stood there before.
+    #[serde(default)]
+    pub never_read: bool,
 }
 
 impl CollectorOutcome {

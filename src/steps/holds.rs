@@ -64,7 +64,7 @@ impl Holds {
 }
 
 /// The first of the looks in a row that saw it, of which the one that runs may not be stored yet.
-fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>> {
+pub(super) fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>> {
     let looks = usize::try_from(row.bad_ticks).unwrap_or(usize::MAX);
     let mut seen: Vec<DateTime<Utc>> = ctx
         .store()

@@ -80,8 +80,16 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.flaps = cause.flaps();
     let felt = felt(ctx, &facts.incident, &row)?;
     (words.broken, words.shown) = (felt.broken, felt.shown);
-    let also = felt.also.into_iter().map(|title| ("also".to_owned(), title));
-    words.measured.extend(also);
+    let mut also = felt.also;
+    if status == Status::Resolved {
+        for came_with in came_with(ctx, &facts.incident)? {
+            words.last = words.last.max(Some(came_with.last_seen));
+            also.push(super::title_line(ctx, &came_with));
+        }
+    }
+    words
+        .measured
+        .extend(also.into_iter().map(|title| ("also".to_owned(), title)));
     why.clone_into(&mut words.why);
     words.before = super::before::sentences(ctx, &row, Some(facts.id()), since)?;
     words.sample = row.samples.first().map(|s| Untrusted::new(s, &ctx.redactor));
@@ -178,6 +186,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
     };
     let symptoms = ctx.store().symptoms(&incident.id)?;
     let mut down = Vec::new();
+    let mut still = None;
     for sig in symptoms {
         let symptom = ctx.store().signature(&sig)?.filter(|symptom| symptom.bad_ticks > 0);
         let Some(symptom) = symptom else { continue };
@@ -188,8 +197,29 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
         } else {
             felt.also.push(title);
         }
+        still = still.or(Some(symptom));
     }
-    down.push(std::mem::take(&mut felt.shown));
+    // A page that is well again is not what is broken, where another one still is.
+    let is_over = row.kind.is_symptom() && row.bad_ticks == 0;
+    if is_over && let Some(now) = &still {
+        if down.is_empty() {
+            down = std::mem::take(&mut felt.also);
+        }
+        felt.broken = broken(now.repo.as_str(), now.kind, now.severity);
+    } else {
+        down.push(std::mem::take(&mut felt.shown));
+    }
     felt.shown = down.join("; ");
     Ok(felt)
+}
+
+/// What joined an incident and was seen while it was open.
+fn came_with(ctx: &Ctx, incident: &Incident) -> Result<Vec<SignatureRow>> {
+    let joined = ctx.store().symptoms(&incident.id)?;
+    let mut rows = Vec::new();
+    for sig in joined {
+        let row = ctx.store().signature(&sig)?;
+        rows.extend(row.filter(|row| row.last_seen >= incident.opened_at));
+    }
+    Ok(rows)
 }

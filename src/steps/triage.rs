@@ -316,6 +316,7 @@ mod tests {
             fire_after: None,
             clear_after: None,
             waits_since: None,
+            part: None,
         }
     }
 

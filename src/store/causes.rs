@@ -54,6 +54,9 @@ pub struct SignatureRow {
     /// It would have become an incident then, but more did than the caps allow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_since: Option<DateTime<Utc>>,
+    /// The probe, check or file of its source that sees it, where it is one of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
 }
 
 impl SignatureRow {
@@ -173,14 +176,23 @@ impl Store {
 }
 
 /// A source that was read in full was read without each of its causes; those that it showed are written after this. A source
-/// that was blind, or not due, says nothing about them.
+/// that was blind, or not due, says nothing about them; one that is blind in some of its parts says it about the others.
 pub(super) fn count_quiet(tx: &Transaction<'_>, sources: &[SourceRow]) -> Result<(), TxError> {
-    for source in sources.iter().filter(|source| source.cause.is_none()) {
+    let says_something = |source: &&SourceRow| source.cause.is_none() || !source.blind.is_empty();
+    for source in sources.iter().filter(says_something) {
+        let blind: Vec<&String> = source.blind.keys().collect();
         tx.prepare_cached(
             "UPDATE signature SET bad_ticks = 0, quiet_looks = quiet_looks + 1
-             WHERE repo = ?1 AND target = ?2 AND source = ?3 AND quiet_looks < 9",
+             WHERE repo = ?1 AND target = ?2 AND source = ?3 AND quiet_looks < 9
+               AND (?4 OR (part IS NOT NULL AND part NOT IN (SELECT value FROM json_each(?5))))",
         )?
-        .execute((source.repo.as_str(), &source.target, &source.collector))?;
+        .execute((
+            source.repo.as_str(),
+            &source.target,
+            &source.collector,
+            source.cause.is_none(),
+            to_json("blind parts", &blind)?,
+        ))?;
     }
     Ok(())
 }
@@ -221,7 +233,7 @@ pub(super) fn put_signature(
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
      severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig, \
-     quiet_looks, signed_text, fire_after, clear_after, waits_since";
+     quiet_looks, signed_text, fire_after, clear_after, waits_since, part";
 
 /// `version` is that of the function that signed its text.
 pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version: i64) -> Result<bool, TxError> {
@@ -234,15 +246,15 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
              kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks, signed_text,
-             fire_after, clear_after)
+             fire_after, clear_after, part)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
              :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks,
-             :signed_text, :fire_after, :clear_after)
+             :signed_text, :fire_after, :clear_after, :part)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
              inventory = excluded.inventory, bad_ticks = excluded.bad_ticks, quiet_looks = excluded.quiet_looks,
              title = excluded.title, target = excluded.target, source = excluded.source,
-             fire_after = excluded.fire_after, clear_after = excluded.clear_after",
+             fire_after = excluded.fire_after, clear_after = excluded.clear_after, part = excluded.part",
     )?
     .execute(rusqlite::named_params! {
         ":sig": row.sig.as_str(),
@@ -268,6 +280,7 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
         ":signed_text": row.signed_text,
         ":fire_after": row.fire_after,
         ":clear_after": row.clear_after,
+        ":part": row.part,
     })?;
     Ok(fresh)
 }
@@ -306,5 +319,6 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
         fire_after: row.get(22)?,
         clear_after: row.get(23)?,
         waits_since: parse_opt_time(row.get(24)?)?,
+        part: row.get(25)?,
     })
 }

@@ -10,13 +10,14 @@ use super::{
     Result, Sighting, SignatureRow, Store, TickLock, TxError, audit,
     causes::put_signature,
     changes::{forget_changes, kind_word, parse_kind, put_change},
+    from_json,
     hourly::{MeasureKey, forget_measures, put_measure},
     incidents::NewIncident,
-    parse_id, parse_opt_time, parse_time, time,
+    parse_id, parse_opt_time, parse_time, time, to_json,
 };
 use crate::model::{
     IncidentId, Sha, Signature, Slot, TickId,
-    signal::{Change, ChangeKind},
+    signal::{BlindSince, Change, ChangeKind},
 };
 
 /// One row of `tick`.
@@ -51,6 +52,8 @@ pub struct SourceRow {
     pub deploying_since: Option<DateTime<Utc>>,
     /// Kinds of changes that the last look read for the whole of the day before it.
     pub told: BTreeSet<ChangeKind>,
+    /// Its parts (probes, checks, files) that the last look could not read; empty where that cannot be told apart.
+    pub blind: BTreeMap<String, BlindSince>,
 }
 
 impl Store {
@@ -174,7 +177,7 @@ impl Store {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
                 "SELECT repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-                        release, release_since, variables, deploying_since, told FROM source",
+                        release, release_since, variables, deploying_since, told, blind FROM source",
             )?;
             let mut rows = statement.query([])?;
             let mut out = Vec::new();
@@ -327,13 +330,14 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
     let opt = |at: Option<DateTime<Utc>>| at.map(time);
     tx.prepare_cached(
         "INSERT INTO source (repo, target, collector, first_ok_at, last_ok_at, last_look_at, cursor, cause, cause_since,
-             release, release_since, variables, deploying_since, told)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+             release, release_since, variables, deploying_since, told, blind)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
          ON CONFLICT (repo, target, collector) DO UPDATE SET first_ok_at = excluded.first_ok_at,
              last_ok_at = excluded.last_ok_at, last_look_at = excluded.last_look_at, cursor = excluded.cursor,
              cause = excluded.cause, cause_since = excluded.cause_since, release = excluded.release,
              release_since = excluded.release_since, variables = excluded.variables,
-             deploying_since = excluded.deploying_since, told = excluded.told",
+             deploying_since = excluded.deploying_since, told = excluded.told,
+             blind = excluded.blind",
     )?
     .execute(rusqlite::params![
         source.repo.as_str(),
@@ -350,6 +354,7 @@ fn put_source(tx: &Transaction<'_>, source: &SourceRow) -> Result<(), TxError> {
         source.variables.as_ref().map(|names| names.iter().map(String::as_str).collect::<Vec<_>>().join("\n")),
         opt(source.deploying_since),
         source.told.iter().copied().map(kind_word).collect::<Vec<_>>().join(" "),
+        if source.blind.is_empty() { String::new() } else { to_json("blind parts", &source.blind)? },
     ])?;
     Ok(())
 }
@@ -376,5 +381,9 @@ fn source_row(row: &Row<'_>) -> Result<SourceRow, TxError> {
             .split_whitespace()
             .map(parse_kind)
             .collect::<Result<_, TxError>>()?,
+        blind: match row.get::<_, String>(14)?.as_str() {
+            "" => BTreeMap::new(),
+            blind => from_json("blind parts", blind)?,
+        },
     })
 }

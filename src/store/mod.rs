@@ -88,6 +88,9 @@ impl From<&StoreError> for Fault {
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
+/// Processes that may make one home at once before one of them gives up.
+const OPENERS: u32 = 32;
+
 /// The ledger. One connection a process.
 #[derive(Debug)]
 pub struct Store {
@@ -149,7 +152,7 @@ impl Store {
             });
         }
         let setup = || -> rusqlite::Result<()> {
-            self.conn.pragma_update(None, "journal_mode", "WAL")?;
+            self.journal()?;
             self.conn.pragma_update(None, "synchronous", "FULL")?;
             self.conn.pragma_update(None, "foreign_keys", "ON")
         };
@@ -158,6 +161,20 @@ impl Store {
             schema::migrate(&self.conn).map_err(|error| self.fail(&error))?;
         }
         Ok(())
+    }
+
+    /// Of several processes that make one home at once SQLite tells all but one here, without waiting, that it is locked. A
+    /// transaction does wait; after it the journal is made, and setting it again does nothing.
+    fn journal(&self) -> rusqlite::Result<()> {
+        let set = || self.conn.pragma_update(None, "journal_mode", "WAL");
+        let is_busy = |error: &rusqlite::Error| error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy);
+        for _ in 0..OPENERS {
+            match set() {
+                Err(error) if is_busy(&error) => self.conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK")?,
+                done => return done,
+            }
+        }
+        set()
     }
 
     /// The state directory.

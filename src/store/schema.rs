@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 8;
+pub(super) const VERSION: i64 = 9;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 8] = [V1, V2, V3, V4, V5, V6, V7, V8];
+const STEPS: [&str; 9] = [V1, V2, V3, V4, V5, V6, V7, V8, V9];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -155,4 +155,10 @@ CREATE TABLE hourly (
   repo TEXT NOT NULL, target TEXT NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, hour TEXT NOT NULL,
   n INTEGER NOT NULL, total REAL NOT NULL, points TEXT NOT NULL, PRIMARY KEY (repo, target, source, name, hour)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// What cannot be read, by probe, check or file of a source.
+const V9: &str = "
+ALTER TABLE signature ADD COLUMN part TEXT;
+ALTER TABLE source ADD COLUMN blind TEXT NOT NULL DEFAULT '';
 ";

@@ -50,6 +50,7 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         fire_after: None,
         clear_after: None,
         waits_since: None,
+        part: None,
     }
 }
 

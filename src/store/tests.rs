@@ -162,13 +162,20 @@ fn a_lost_ledger_is_rebuilt_from_the_log_and_a_broken_log_rebuilds_nothing() {
 
 #[test]
 fn a_new_ledger_opened_by_many_at_once_is_made_once() {
-    let dir = tempfile::tempdir().unwrap();
-    std::thread::scope(|scope| {
-        let opened: Vec<_> = (0..8).map(|_| scope.spawn(|| Store::open(dir.path()))).collect();
-        for store in opened {
-            store.join().unwrap().unwrap();
-        }
-    });
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let together = std::sync::Barrier::new(8);
+        let open = || {
+            together.wait();
+            Store::open(dir.path())
+        };
+        std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            for store in opened {
+                store.join().unwrap().unwrap();
+            }
+        });
+    }
 }
 
 #[test]

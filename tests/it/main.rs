@@ -40,6 +40,8 @@ mod outside;
 #[cfg(test)]
 mod papers;
 #[cfg(test)]
+mod parts;
+#[cfg(test)]
 mod pushes;
 #[cfg(test)]
 mod railway;

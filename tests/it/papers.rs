@@ -119,8 +119,8 @@ fn the_form_of_snapshots_is_documented_in_full() {
     use tick::model::{
         Sha, TickId,
         signal::{
-            Change, ChangeKind, CollectorOutcome, Culprit, OutcomeKind, SNAPSHOT_SCHEMA, Severity, Signal, SignalKind,
-            Snapshot, Stood,
+            BlindPart, Change, ChangeKind, CollectorOutcome, Culprit, OutcomeKind, SNAPSHOT_SCHEMA, Severity, Signal,
+            SignalKind, Snapshot, Stood,
         },
     };
     let at: chrono::DateTime<chrono::Utc> = "2026-11-29T03:00:00Z".parse().unwrap();
@@ -167,6 +167,11 @@ fn the_form_of_snapshots_is_documented_in_full() {
             deploying_since: Some(at),
             told: [ChangeKind::Merge].into(),
             variables: Some([String::from("A")].into()),
+            blind_parts: vec![BlindPart {
+                name: "x".into(),
+                cause: "html".into(),
+                detail: "x".into(),
+            }],
             blind_seconds: Some(1),
         }],
         open_pulls: Vec::new(),

@@ -34,6 +34,9 @@ pub struct Cause {
     /// It is a probe that fails, or one that has failed in two looks in a row came with it.
     #[serde(default)]
     pub is_down: bool,
+    /// What of security it smells of.
+    #[serde(default)]
+    pub security: Option<String>,
 }
 
 /// Incidents of one cause within a day from which on it flaps: it is told once more, and then not before it was quiet for

@@ -132,6 +132,12 @@ fn unasked(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Option<Next> {
 }
 
 pub(super) fn told(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> Next {
+    // Whatever triage made of it: no text talks tick out of telling.
+    if let Some(what) = &facts.cause.security {
+        let why =
+            format!("it smells of security ({what}), so only you are told and no branch or pull request shows it");
+        return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
+    }
     let verdict = facts.triage.as_ref().map_or(TriageVerdict::NeedsHuman, |t| t.verdict);
     let why = match verdict {
         // No word of a model hides that a probe is down.

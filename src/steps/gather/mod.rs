@@ -18,6 +18,7 @@ use crate::{
     decide::{
         dedup::BAD_LOOKS,
         facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+        security,
     },
     model::{
         IncidentId, Sha, Slot,
@@ -168,7 +169,16 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         clear_after: row.clear_after.unwrap_or(CLEAR_LOOKS),
         lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),
+        security: security(row).map(str::to_owned),
     }
+}
+
+fn security(row: &SignatureRow) -> Option<&'static str> {
+    let texts = [&row.title, &row.template]
+        .into_iter()
+        .chain(&row.signed_text)
+        .chain(&row.samples);
+    security::smell(texts.map(String::as_str))
 }
 
 fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<AttemptFacts>> {
@@ -270,11 +280,16 @@ fn newest_release(sources: &[SourceRow], repo: &Slot) -> Option<(DateTime<Utc>, 
         .max()
 }
 
+/// When what reports it was last read in full: the source, or of one that is blind in parts the part.
 fn source_ok(sources: &[SourceRow], row: &SignatureRow) -> Option<DateTime<Utc>> {
+    let part_is_read = |source: &SourceRow| {
+        let part = row.part.as_ref().filter(|_| !source.blind.is_empty());
+        part.is_some_and(|part| !source.blind.contains_key(part))
+    };
     sources
         .iter()
         .filter(|s| s.repo == row.repo && s.target == row.target && s.collector == row.source)
-        .filter_map(|s| s.last_ok_at)
+        .filter_map(|s| if part_is_read(s) { s.last_look_at } else { s.last_ok_at })
         .min()
 }
 

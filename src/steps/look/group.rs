@@ -21,7 +21,11 @@ use crate::{
         incident::Incident,
         signal::{Severity, Signal, Snapshot, Stood},
     },
-    steps::{Ctx, effect::EffectKind, holds::Holds},
+    steps::{
+        Ctx,
+        effect::EffectKind,
+        holds::{Holds, down_since},
+    },
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text,
 };
@@ -202,6 +206,7 @@ fn before(
             row.bad_ticks
         },
         generation,
+        down_since: row.kind.is_symptom().then(|| down_since(ctx, row)).transpose()?,
         incident: incident.map(|i| known_incident(ctx, i, &row.sig)).transpose()?,
     })
 }
@@ -218,8 +223,13 @@ fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<Kno
         .values()
         .any(|row| row.kind == EffectKind::Merge.prefix() && row.is_done());
     let with_person = posted(Status::TakenBack) || (posted(Status::NeedsYou) && !merged);
+    let told_at = effects
+        .values()
+        .filter(|row| row.is_posted())
+        .map(|row| row.intended_at);
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
+        told_at: told_at.max(),
         outcome: incident.outcome,
         closed_at: incident.closed_at,
         with_person,
@@ -276,6 +286,10 @@ fn is_first_sight(known: &[SourceRow], signal: &Signal) -> bool {
             && row.target == signal.target
             && row.collector == signal.source
             && row.first_ok_at.is_some()
+            && !signal
+                .part()
+                .and_then(|part| row.blind.get(part))
+                .is_some_and(|blind| blind.never_read)
     })
 }
 
@@ -361,7 +375,16 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         fire_after: first.looks(Signal::FIRE_AFTER),
         clear_after: first.looks(Signal::CLEAR_AFTER),
         waits_since: old.and_then(|o| o.waits_since),
+        part: part_of(signals, old),
     }
+}
+
+/// The part of its source that sees it; none where it is seen by several, of which all have to be read until it is over.
+fn part_of(signals: &[&Signal], old: Option<&SignatureRow>) -> Option<String> {
+    let part = signals[0].part()?;
+    let by_one = signals.iter().all(|signal| signal.part() == Some(part));
+    let as_before = old.is_none_or(|old| old.part.as_deref() == Some(part) || old.quiet_looks >= super::OVER_LOOKS);
+    (by_one && as_before).then(|| part.to_owned())
 }
 
 fn sighting(signals: &[&Signal]) -> Sighting {

@@ -11,17 +11,21 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::warnings::Warning;
+use super::{sources::blindness_of, warnings::Warning};
 use crate::{
     collect,
     decide::{
+        blindness::{Spell, reminders},
         facts::{Status, keys},
         gate::GateResult,
         hold,
     },
-    model::{IncidentId, Signature, Slot, signal::Snapshot},
-    render::mail::{Entry, MailWords},
-    steps::{Ctx, silence, tell, title_line},
+    model::{
+        IncidentId, Signature, Slot,
+        signal::{BlindPart, CollectorOutcome, Snapshot},
+    },
+    render::mail::{Entry, MailWords, broken},
+    steps::{Ctx, holds::down_since, silence, tell, title_line},
     store::{Sighting, SignatureRow, SourceRow},
     text::signature,
 };
@@ -43,6 +47,9 @@ struct Owed {
     /// Causes that wait, listed or not.
     #[serde(default)]
     count: u64,
+    /// `shop is down`; none = it fails.
+    #[serde(default)]
+    broken: Option<String>,
     /// What it is about, where that is an incident.
     #[serde(default)]
     incident: Option<IncidentId>,
@@ -59,6 +66,7 @@ impl Owed {
             why: String::new(),
             causes: Vec::new(),
             count: 0,
+            broken: None,
             incident: None,
         }
     }
@@ -80,6 +88,9 @@ impl Owed {
         words.since = self.since;
         words.why.clone_from(&self.why);
         words.count = self.count;
+        if let Some(broken) = &self.broken {
+            words.broken.clone_from(broken);
+        }
         words.incident.clone_from(&self.incident);
         for sig in &self.causes {
             let row = ctx.store().signature(sig)?;
@@ -112,7 +123,9 @@ pub(super) struct Seen<'a> {
 pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> {
     let silences = silence::all(ctx)?;
     let mut due = inventory(ctx, seen.inventory);
-    due.extend(seen.worse.iter().map(|worse| got_worse(ctx, worse)));
+    for worse in seen.worse {
+        due.push(got_worse(ctx, worse)?);
+    }
     for source in seen.sources {
         let old = seen
             .before
@@ -120,13 +133,13 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
             .find(|b| b.repo == source.repo && b.target == source.target && b.collector == source.collector);
         let silenced = hold::silence(&silences, &source.repo, &source.target, ctx.now()).is_some();
         if !silenced || collect::is_of_repo(&source.collector) {
-            due.extend(blind(seen.snapshot, source));
+            due.extend(blind(ctx, seen.snapshot, source));
         }
         // Only who was told that it is blind is told that it sees again.
-        if let Some(over) = seeing_again(source, old)
-            && Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)?
-        {
-            due.push(over);
+        for over in seeing_again(source, old) {
+            if Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)? {
+                due.push(over);
+            }
         }
     }
     if let GateResult::Fault(why) = seen.gate {
@@ -217,15 +230,21 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     }))
 }
 
-/// Once an incident.
-fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String)) -> Owed {
+/// Once an incident; of a symptom that joined it once, too.
+fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String)) -> Result<Owed> {
     let title = title_line(ctx, row);
-    Owed {
-        since: Some(row.first_seen),
+    let (about, since) = if incident.signature() == row.sig {
+        (format!("worse {incident}"), row.first_seen)
+    } else {
+        (format!("worse {incident} {}", row.sig), down_since(ctx, row)?)
+    };
+    Ok(Owed {
+        since: Some(since),
         why: why.clone(),
+        broken: Some(broken(row.repo.as_str(), row.kind, row.severity)),
         incident: Some(incident.clone()),
-        ..Owed::new(Status::NeedsYou, format!("worse {incident}"), row.repo.as_str(), title)
-    }
+        ..Owed::new(Status::NeedsYou, about, row.repo.as_str(), title)
+    })
 }
 
 /// The same blindness is one message, however long it lasts and in however many ways it shows.
@@ -238,39 +257,77 @@ fn name(source: &SourceRow) -> String {
     format!("{}/{}", source.collector, source.target)
 }
 
-/// Due when a second look in a row fails, by whatever cause.
-fn blind(snapshot: &Snapshot, source: &SourceRow) -> Option<Owed> {
-    let (cause, since) = (source.cause.as_ref()?, source.cause_since?);
-    if since >= snapshot.started_at {
-        return None;
-    }
-    let same = |c: &&crate::model::signal::CollectorOutcome| {
-        c.repo == source.repo && c.target == source.target && c.name == source.collector
-    };
+/// Due when a second look in a row fails, by whatever cause; and again when it lasts.
+fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
+    let same = |c: &&CollectorOutcome| c.repo == source.repo && c.target == source.target && c.name == source.collector;
     let outcome = snapshot.collectors.iter().find(same);
-    let title = format!("{} cannot be read ({cause})", name(source));
-    Some(Owed {
-        since: Some(since),
-        why: outcome.map(|c| c.detail.clone()).unwrap_or_default(),
-        ..Owed::new(Status::Blind, about_blindness(source, since), &name(source), title)
-    })
+    let mut due = Vec::new();
+    for spell in blindness_of(source).spells() {
+        if spell.since >= snapshot.started_at {
+            continue;
+        }
+        let what = which(source, &spell);
+        let owed = |about: String, title: String| Owed {
+            since: Some(spell.since),
+            why: outcome.map(|outcome| details(outcome, &spell)).unwrap_or_default(),
+            ..Owed::new(Status::Blind, about, &what, title)
+        };
+        let about = about_blindness(source, spell.since);
+        let title = |still: &str| format!("it {still}cannot be read ({})", spell.cause);
+        // Of messages that are due at once the newest says all.
+        due.push(match reminders(spell.since, ctx.now()) {
+            0 => owed(about, title("")),
+            n => owed(format!("{about} reminder {n}"), title("still ")),
+        });
+    }
+    due
 }
 
-fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Option<Owed> {
-    if source.cause.is_some() {
-        return None;
+/// Why the parts of a spell cannot be read.
+fn details(outcome: &CollectorOutcome, spell: &Spell) -> String {
+    let of_spell = |part: &&BlindPart| spell.parts.contains(&part.name);
+    let details: Vec<&str> = outcome
+        .blind_parts
+        .iter()
+        .filter(of_spell)
+        .map(|part| part.detail.as_str())
+        .collect();
+    if details.is_empty() {
+        outcome.detail.clone()
+    } else {
+        details.into_iter().take(SHOWN).collect::<Vec<_>>().join("; ")
     }
-    let since = old?.cause_since?;
-    let title = format!("{} is read again", name(source));
-    Some(Owed {
-        since: Some(since),
-        ..Owed::new(
-            Status::SeeingAgain,
-            about_blindness(source, since),
-            &name(source),
-            title,
-        )
-    })
+}
+
+/// Parts that a message names.
+const SHOWN: usize = 5;
+
+/// `exec/shop`, or `disk and db of exec/shop`.
+fn which(source: &SourceRow, spell: &Spell) -> String {
+    let mut parts: Vec<&str> = spell.parts.iter().take(SHOWN).map(String::as_str).collect();
+    let more = format!("{} more", spell.parts.len() - parts.len());
+    if spell.parts.len() > parts.len() {
+        parts.push(&more);
+    }
+    match parts.split_last() {
+        None => name(source),
+        Some((one, [])) => format!("{one} of {}", name(source)),
+        Some((last, others)) => format!("{} and {last} of {}", others.join(", "), name(source)),
+    }
+}
+
+fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Vec<Owed> {
+    let Some(old) = old else { return Vec::new() };
+    let again = |spell: Spell| {
+        let what = which(source, &spell);
+        let title = "it is read again".to_owned();
+        Owed {
+            since: Some(spell.since),
+            ..Owed::new(Status::SeeingAgain, about_blindness(source, spell.since), &what, title)
+        }
+    };
+    let ended = blindness_of(source).ended(&blindness_of(old));
+    ended.into_iter().map(again).collect()
 }
 
 /// Due when the look before this one had an answer; the same cause at most once a day, however often it comes and goes.

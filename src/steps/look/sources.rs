@@ -8,7 +8,11 @@ use chrono::{DateTime, Utc};
 use crate::{
     adapters::http::Http,
     collect::{self, CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources},
-    decide::{before, retention::KEPT},
+    decide::{
+        before,
+        blindness::{self, Blindness},
+        retention::KEPT,
+    },
     model::{
         Sha,
         signal::{Change, ChangeKind, CollectorOutcome, OutcomeKind, REMOVED, Snapshot},
@@ -99,12 +103,15 @@ fn source(
     started: DateTime<Utc>,
 ) -> SourceRow {
     let ok = outcome.outcome == OutcomeKind::Ok;
+    let partly = outcome.outcome == OutcomeKind::Degraded && !outcome.blind_parts.is_empty();
+    let was_read = old.is_some_and(|o| o.first_ok_at.is_some());
+    let blind = blindness::carried(old.map(blindness_of), was_read, &outcome.blind_parts, started);
     let cause = (!ok).then(|| outcome.cause.clone());
     let release = outcome
         .release_sha
         .clone()
         .or_else(|| old.and_then(|o| o.release.clone()));
-    let first_ok_at = old.and_then(|o| o.first_ok_at).or(ok.then_some(started));
+    let first_ok_at = old.and_then(|o| o.first_ok_at).or((ok || partly).then_some(started));
     let told = before::told(&outcome.told, outcome.release_sha.is_some(), first_ok_at, started);
     let same_release = old.is_some_and(|o| o.release == release);
     SourceRow {
@@ -121,9 +128,10 @@ fn source(
         last_look_at: Some(started),
         cursor: cursor.cloned().or_else(|| old.and_then(|o| o.cursor.clone())),
         // The same blindness however it fails.
-        cause_since: cause
-            .as_ref()
-            .map(|_| old.and_then(|o| o.cause_since).unwrap_or(started)),
+        cause_since: cause.as_ref().map(|_| {
+            let parts = blind.values().map(|part| part.since).min();
+            parts.or(old.and_then(|o| o.cause_since)).unwrap_or(started)
+        }),
         cause,
         release_since: match (&release, same_release) {
             (None, _) => None,
@@ -138,6 +146,15 @@ fn source(
         // Only what a look saw holds anything back.
         deploying_since: outcome.deploying_since,
         told,
+        blind,
+    }
+}
+
+/// What of it cannot be read.
+pub(super) fn blindness_of(row: &SourceRow) -> Blindness<'_> {
+    Blindness {
+        whole: row.cause_since.zip(row.cause.as_deref()),
+        parts: &row.blind,
     }
 }
 
@@ -218,6 +235,7 @@ mod tests {
             variables: Some(variables.iter().map(|&name| name.to_owned()).collect()),
             deploying_since: None,
             told: BTreeSet::new(),
+            blind: BTreeMap::new(),
         }
     }
 
