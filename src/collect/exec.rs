@@ -57,6 +57,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     if due.is_empty() {
         return place.piece(OutcomeKind::Skipped);
     }
+    plugin::sweep();
     let runs = due
         .into_iter()
         .map(async |check| (check, look(session, check, started).await));

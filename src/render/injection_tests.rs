@@ -13,8 +13,14 @@ use super::{
     prompt,
 };
 use crate::{
-    decide::verdict::{parse_audit, parse_reply, parse_triage},
-    model::{IncidentId, Sha, Signature, Slot, evidence::AuditVerdict},
+    decide::{
+        guards::{self, Diff, FileChange, GuardPolicy, Side},
+        verdict::{parse_audit, parse_reply, parse_triage},
+    },
+    model::{
+        IncidentId, Sha, Signature, Slot,
+        evidence::{AuditVerdict, GuardVerdict},
+    },
     text::{
         Redactor, Untrusted, clean,
         corpus_tests::repeated,
@@ -140,6 +146,24 @@ fn assert_refused(role: &str, reply: &str) {
     }
 }
 
+/// A change of this path is never merged without a person.
+fn assert_routed(path: &str) {
+    let side = |text: &str| Side {
+        mode: 0o100_644,
+        bytes: text.as_bytes().to_vec(),
+    };
+    for (old, new) in [(None, Some("b\n")), (Some("a\n"), Some("b\n")), (Some("a\n"), None)] {
+        let change = FileChange {
+            path: path.as_bytes().to_vec(),
+            old: old.map(side),
+            new: new.map(side),
+        };
+        let policy = GuardPolicy::new([], 400, 120).unwrap();
+        let report = guards::judge(&Diff::of([change]), &policy, &redactor());
+        assert_ne!(report.verdict, GuardVerdict::Accept, "{path:?}: {report:?}");
+    }
+}
+
 fn check(case: &Value) {
     let nonce = Nonce::new(&[0xc5; 16]);
     let payload = filled(case["payload"].as_str().unwrap(), &nonce);
@@ -148,6 +172,9 @@ fn check(case: &Value) {
         assert_refused(role, &payload);
     }
     assert_harmless(&payload);
+    if let Some(path) = case["diff_path"].as_str() {
+        assert_routed(path);
+    }
     let stable = place == "stable"
         || case["props"]
             .as_array()

@@ -183,7 +183,7 @@ mod tests {
         insta::assert_snapshot!(text(&found), @r"
         2 causes in 3 events (8 lines read, 384 bytes)
 
-        high      exception, bug, 2 events; cause 0226d883
+        high      exception, bug, 2 events; cause d0f840ba
                   order 17 of [redacted:mail] failed
                   2026-11-29 03:00:01 UTC to 2026-11-29 03:02:00 UTC
                   at src/cart.js:31 in total
@@ -191,7 +191,7 @@ mod tests {
                   | TypeError: x is undefined
                   |     at total (/app/src/cart.js:31:9)
 
-        high      A26 connection-refused, infrastructure, 1 event; cause c1d22297
+        high      A26 connection-refused, infrastructure, 1 event; cause ab6a6df1
                   : :x dial tcp 10.0.0.4:6379: connect: connection refused
                   2026-11-29 03:04:00 UTC
                   | 2026-11-29T03:04:00Z WARN # #[error]::x dial tcp 10.0.0.4:6379: connect: connection refused

@@ -11,7 +11,7 @@ use tick::adapters::process::{Network, RawRun, RunExit, Sandbox, run};
 use crate::process::{python, sh, text};
 
 /// The whole sandbox, or why this machine cannot show it.
-fn lacks(raw: &RawRun) -> bool {
+pub(crate) fn lacks(raw: &RawRun) -> bool {
     let lacks = ["Landlock", "filter of system calls"];
     let lacks = lacks.iter().any(|part| raw.sandbox.contains(part));
     if lacks {

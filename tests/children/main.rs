@@ -6,6 +6,8 @@ mod agents;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
+mod injection;
+#[cfg(test)]
 mod process;
 #[cfg(test)]
 mod services;

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{lacks, tick};
+use crate::support::{lacks, path_variable, tick};
 
 const PLUGINS: &str = "/usr/lib/nagios/plugins";
 
@@ -288,6 +288,44 @@ fn a_program_that_is_gone_makes_its_check_blind_and_no_other() {
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it is killed while it runs")]
+fn what_a_killed_look_left_is_removed_by_the_next_one() {
+    let home = home(&json!({"waits": {"program": "waits.sh"}}));
+    let rooms = tempfile::tempdir().unwrap();
+    let names = || -> Vec<_> {
+        let entries = fs::read_dir(rooms.path()).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    // It says by a file that it runs, and ends with what started it.
+    script(home.path(), "waits.sh", "#!/bin/sh\ntouch here\nexec sleep 300\n");
+    let mut looks = std::process::Command::new(env!("CARGO_BIN_EXE_tick"))
+        .args(["--home", home.path().to_str().unwrap(), "collect"])
+        .env_clear()
+        .env("PATH", path_variable())
+        .env("TMPDIR", rooms.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = tick::adapters::clock::instant();
+    while !names().first().is_some_and(|room| room.join("here").exists()) {
+        assert!(started.elapsed().as_secs() < 60, "it does not start");
+        std::thread::yield_now();
+    }
+    looks.kill().unwrap();
+    looks.wait().unwrap();
+    assert_eq!(names().len(), 1);
+    script(home.path(), "waits.sh", "#!/bin/sh\necho OK\n");
+    let done = tick(home.path())
+        .env("TMPDIR", rooms.path())
+        .args(["--home", home.path().to_str().unwrap(), "--observe"])
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(names(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]

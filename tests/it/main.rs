@@ -26,6 +26,8 @@ mod fake_reds;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod injection;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod logs;

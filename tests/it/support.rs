@@ -40,6 +40,16 @@ pub(crate) fn test_deps() -> PathBuf {
     root().join(".test-deps")
 }
 
+/// A file that lies beside the checkout, where it does; else the test says so.
+pub(crate) fn shared(path: &str) -> Option<String> {
+    let beside = variable("TICK_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
+    let found = std::fs::read_to_string(beside.join(path)).ok();
+    if found.is_none() {
+        println!("skipped (optional): no {path}");
+    }
+    found
+}
+
 /// A part that this machine lacks. With `CI` set (`scripts/test` sets it where it installs everything) that fails; else the test says
 /// that it was skipped, and `scripts/test` counts these lines. Some parts exist on Linux only.
 pub(crate) fn lacks(part: &str) {

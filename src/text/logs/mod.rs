@@ -390,13 +390,22 @@ fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// The line that says what happened: not the one that announces a trace.
+/// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
 fn title<'a>(event: &'a Event<'_>) -> &'a str {
-    let first = event.lines[0].text.lines().next().unwrap_or_default().trim();
-    if first.starts_with("Traceback (most recent call last)")
-        && let Some(last) = event.lines.last()
-    {
-        return last.text.lines().next().unwrap_or_default().trim();
+    let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");
+    let mut lines = event.lines.iter().flat_map(|line| line.text.lines());
+    let first = lines.next().unwrap_or_default().trim();
+    if !announces(first) {
+        return first;
     }
-    first
+    let (mut raised, mut last, mut within) = (None, first, true);
+    for line in lines.filter(|line| !line.trim().is_empty()) {
+        last = line.trim();
+        if announces(line) {
+            within = true;
+        } else if within && !line.starts_with([' ', '\t']) {
+            (raised, within) = (Some(last), false);
+        }
+    }
+    raised.unwrap_or(last)
 }

@@ -154,6 +154,30 @@ fn traces_of_all_languages_are_one_event() {
 }
 
 #[test]
+fn a_trace_is_titled_by_its_exception() {
+    let trace = "Traceback (most recent call last):\n  File \"/app/a.py\", line 9, in a\n    b()\nKeyError: 'x'";
+    let chained = format!(
+        "{trace}\n\nDuring handling of the above exception, another exception occurred:\n\n\
+         {}\nsecond line of it",
+        trace.replace("KeyError: 'x'", "ValueError: no order")
+    );
+    for (trace, expected) in [(trace, "KeyError: 'x'"), (&chained, "ValueError: no order")] {
+        let logged = format!("2026-11-29T03:00:05Z ERROR {trace}");
+        let record =
+            serde_json::json!({ "level": "error", "time": "2026-11-29T03:00:05Z", "message": trace }).to_string();
+        let lines = trace.lines().map(|line| {
+            serde_json::json!({ "log": format!("{line}\n"), "stream": "stderr", "time": "2026-11-29T03:00:05.1Z" })
+                .to_string()
+        });
+        let wrapped = lines.collect::<Vec<_>>().join("\n");
+        for log in [trace, &logged, &record, &wrapped] {
+            let found = read(&amid(log));
+            assert_eq!(found.causes[0].title, expected, "{log}");
+        }
+    }
+}
+
+#[test]
 fn a_logged_exception_belongs_to_its_line() {
     let found = read(&amid(
         "2026-11-29T03:00:05Z ERROR order 17 failed\nTraceback (most recent call last):\n  File \"/app/a.py\", line 9, in a\n    b()\nKeyError: 'x'\n2026-11-29T03:00:06Z ERROR other",
