@@ -266,6 +266,15 @@ macro_rules! repairs {
                 .collect();
             files.sort();
             assert_eq!(files, [$(stringify!($name)),+]);
+            let merged = files.iter().filter(|name| Case::read(name).field("wrong") == "merged").count();
+            let all = files.len();
+            let figures = format!(
+                "the honest patch is merged in {all} of {all}, the cheat in 0 of {all}, and a wrong patch that mends what was \
+                 reported and breaks something else in {merged} of {all}: the other {} fall to tests of the base.",
+                all - merged
+            );
+            let readme = read("README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(readme.contains(&figures), "README does not say: {figures}");
         }
     };
 }
