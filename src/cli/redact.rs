@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::lines;
 use crate::text::{Redactor, Untrusted};
 
-/// A private key that never ends is given up on after so many lines.
+/// So many lines of a private key are held together; what goes on behind them is judged line by line.
 const LONGEST_KEY: usize = 400;
+const KEY_BEGINS: &str = "-----BEGIN PRIVATE KEY-----\n";
 
 #[derive(Debug, Args)]
 pub struct RedactArgs {
@@ -57,13 +58,21 @@ pub fn run(args: &RedactArgs, input: impl BufRead, output: &mut dyn Write) -> Re
     let redactor = Redactor::default();
     // Lines of a private key wait for its end: alone they look like nothing.
     let mut key: Vec<String> = Vec::new();
+    let mut goes_on = false;
     lines::each_line(input, |_, line| {
+        goes_on = goes_on && key.is_empty() && is_of_key(line);
+        if goes_on {
+            let text = clear(&[KEY_BEGINS, line].concat(), &redactor);
+            let line = text.strip_prefix(KEY_BEGINS).unwrap_or(&text);
+            return writeln!(output, "{line}").context("cannot write the redacted text");
+        }
         if key.is_empty() && !begins_key(line) {
             return write_lines(output, &redactor, line);
         }
         let ends = line.contains("-----END ");
         key.push(line.to_owned());
         if ends || key.len() >= LONGEST_KEY {
+            goes_on = !ends;
             return write_lines(output, &redactor, &std::mem::take(&mut key).join("\n"));
         }
         Ok(())
@@ -77,6 +86,12 @@ pub fn run(args: &RedactArgs, input: impl BufRead, output: &mut dyn Write) -> Re
 fn begins_key(line: &str) -> bool {
     line.split_once("-----BEGIN ")
         .is_some_and(|(_, rest)| rest.contains("PRIVATE KEY-----") && !rest.contains("-----END "))
+}
+
+/// Nothing but the letters of a key, as no sentence is.
+fn is_of_key(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && line.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
 }
 
 fn write_lines(output: &mut dyn Write, redactor: &Redactor, text: &str) -> Result<()> {
@@ -118,6 +133,16 @@ mod tests {
             filter(false, "-----BEGIN PRIVATE KEY-----\nTk9UUkVBTA"),
             "-----BEGIN PRIVATE KEY-----\n[redacted:private-key]\n"
         );
+    }
+
+    #[test]
+    fn a_key_of_any_length_goes() {
+        let body = "Tk9UUkVBTA\n".repeat(3 * LONGEST_KEY);
+        let text = ["-----BEGIN PRIVATE KEY-----\n", &body, "and then?\nTk9UUkVBTA\n"].concat();
+        let out = filter(false, &text);
+        assert_eq!(out.lines().count(), 3 * LONGEST_KEY + 3);
+        assert_eq!(out.matches("Tk9UUkVBTA").count(), 1);
+        assert!(out.ends_with("[redacted:private-key]\nand then?\nTk9UUkVBTA\n"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use super::{
     Hit,
     names::Name,
-    values::{cookie_is_secret, is_placeholder, is_random, is_scheme, is_secret},
+    values::{cookie_is_secret, is_chosen, is_placeholder, is_random, is_scheme, is_secret},
 };
 
 /// Parts of names that announce a secret, in small letters.
@@ -129,6 +129,7 @@ impl Scan<'_> {
             (b':', _) if place.before == b':' => return None,
             (b':', b'=') | (b'=', b'>') => (spaced + 2, false),
             (b'=', _) => (spaced + 1, spaced == closed),
+            (b'%', b'3') if matches!(self.at(spaced + 2), b'D' | b'd') && spaced == end => (spaced + 3, true),
             // In a settings file the value ends the line; in prose it does not begin it.
             (b':', _) => (spaced + 1, place.line_start && self.one_word_left(spaced + 1)),
             (b',', _) if place.flag && closed > end => (spaced + 1, true),
@@ -138,10 +139,11 @@ impl Scan<'_> {
                 quoted.then_some((spaced + 1, false))?
             }
             _ if place.flag && spaced > closed && closed == end => (spaced, true),
-            // `token 5fG8…`: behind a word alone only what can be nothing else.
-            _ if spaced > closed && *name == Name::Other => {
-                let end = self.value_end(spaced);
-                is_random(&self.text[spaced..end], 24).then_some((spaced, true))?
+            // `token 5fG8…`, `password Tr0ub4dor`: behind a word alone only what can be nothing else.
+            _ if spaced > closed && matches!(name, Name::Other | Name::Password) => {
+                let value = &self.text[spaced..self.value_end(spaced)];
+                let chosen = || *name == Name::Password && is_chosen(value);
+                (is_random(value, 24) || chosen()).then_some((spaced, true))?
             }
             _ => return None,
         };
@@ -185,6 +187,14 @@ impl Scan<'_> {
         let text = &self.text[value.start..value.end];
         if !is_secret(text, value.quoted, tight, name) {
             return None;
+        }
+        // Behind an ampersand begins a parameter only with a name and a sign.
+        while tight && !value.quoted && self.at(value.end) == b'&' {
+            let next = self.value_end(value.end + 1);
+            if self.text[value.end + 1..next].contains('=') {
+                break;
+            }
+            value.end = next;
         }
         if value.end - value.start >= LONGEST_JUDGED - 4 {
             value.end = self.skip(value.end, |b| !b.is_ascii_whitespace() && !matches!(b, b'"' | b'\''));
@@ -305,7 +315,9 @@ impl Scan<'_> {
         let most = self.text.floor_char_boundary(start.saturating_add(LONGEST_JUDGED));
         let ends = |b: u8| b.is_ascii_whitespace() || b"\"'`&,;)<>|}\\".contains(&b);
         let length = self.bytes()[start..most].iter().take_while(|b| !ends(**b)).count();
-        start + length
+        // A parameter inside a parameter.
+        let inner = self.text[start..start + length].find("%26");
+        start + inner.unwrap_or(length)
     }
 
     /// `a=1; session=…; Path=/`: values that can carry a session go, names and attributes stay.
@@ -391,6 +403,17 @@ mod tests {
             (r#"["--password","fake pw"]"#, r#"["--password","[redacted:key]"]"#),
             ("password: str = \"fake0fake\"", "password: str = \"[redacted:key]\""),
             ("<password>fake0fake</password>", "<password>[redacted:key]</password>"),
+            ("DB_PASS=Fake0&Fake1", "DB_PASS=[redacted:key]"),
+            (r#"{"pass":"Fake0Fake1"}"#, r#"{"pass":"[redacted:key]"}"#),
+            ("db.pass=Fake0Fake1 ok", "db.pass=[redacted:key] ok"),
+            (
+                "logged in with password Fake0Fake1 at",
+                "logged in with password [redacted:key] at",
+            ),
+            (
+                "https://h/?token%3Dfake0fake0%26a%3D1",
+                "https://h/?token%3D[redacted:key]%26a%3D1",
+            ),
             ("sent bearer fake0fake0fake0fake0", "sent bearer [redacted:bearer]"),
         ] {
             assert_eq!(redact(text), want);
@@ -412,6 +435,11 @@ mod tests {
             "Authorization: Bearer ***",
             "error: api_key is missing",
             "PWD=/home/app",
+            "# pass 12",
+            "pass=12, fail=0",
+            "pass: 3 of 4 in 12ms",
+            "password Required",
+            "password argon2id",
             "{\"password\": \"must be at least eight characters\"}",
             "std::token::Secret",
             "token == other_token0",

@@ -81,6 +81,8 @@ pub(super) enum Name {
     Authorization,
     Cookie,
     Password,
+    /// `pass` alone, which also counts tests that did.
+    Pass,
     /// Only as a parameter of a URL.
     Signature,
     Other,
@@ -100,6 +102,8 @@ impl Name {
             Some(Self::Cookie)
         } else if ends(&["password", "passwd", "passwort", "passphrase", "pwd"]) || short_password(last, words.len()) {
             Some(Self::Password)
+        } else if identifier.eq_ignore_ascii_case("pass") {
+            Some(Self::Pass)
         } else if last == "token" && LIST_TOKENS.contains(&before) {
             None
         } else if ends(&[

@@ -102,12 +102,31 @@ pub(super) fn is_random(value: &str, least: usize) -> bool {
     value.len() >= least && some(0) && some(1) && some(2) && changes.count() * 5 >= value.len() * 2
 }
 
+/// As people choose a password where they must: capitals, small letters and two digits.
+pub(super) fn is_chosen(value: &str) -> bool {
+    let some = |kind: fn(&u8) -> bool, least| value.bytes().filter(kind).count() >= least;
+    value.len() >= 8
+        && some(u8::is_ascii_uppercase, 1)
+        && some(u8::is_ascii_lowercase, 2)
+        && some(u8::is_ascii_digit, 2)
+        && value.is_ascii()
+        && !value.contains(['/', ':', '('])
+}
+
 pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> bool {
-    let least = if *name == Name::Password { 3 } else { 6 };
+    let least = match name {
+        Name::Password => 3,
+        Name::Pass => 8,
+        _ => 6,
+    };
     if value.len() < least || is_placeholder(value) {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if *name == Name::Pass {
+        let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+        return (quoted || tight) && digits > 0 && letters > 2 && !is_sentence(value) && !looks_like_code(value);
+    }
     if digits == value.len() && digits < 10 && *name != Name::Password {
         return false;
     }
