@@ -15,7 +15,7 @@ pub enum Exit {
     Blind,
     /// `tick guard`: a person decides.
     GuardNeedsHuman,
-    /// `tick gate`: something is wrong.
+    /// `tick gate`, `tick look`: something is wrong.
     Unhealthy,
     /// The command line is wrong.
     Usage,

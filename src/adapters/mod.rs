@@ -15,3 +15,4 @@ pub mod mail;
 pub mod plugin;
 pub mod process;
 pub mod suite;
+pub mod template;

@@ -32,6 +32,9 @@ pub struct ExecArgs {
     /// Leave it the machine's network
     #[arg(long)]
     network: bool,
+    /// Hand a way to some hosts out through stdin
+    #[arg(long)]
+    door: bool,
     /// Service that it needs on its loopback, as JSON
     #[arg(long, value_parser = service)]
     service: Vec<Service>,
@@ -54,6 +57,7 @@ pub fn run(args: ExecArgs) -> ExitCode {
         read: args.read,
         hide: args.hide,
         network: args.network,
+        door: args.door,
         services: args.service,
         path: args.path,
         program: program.into(),

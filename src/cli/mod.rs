@@ -11,6 +11,7 @@ pub mod gate;
 pub mod guard;
 pub mod lines;
 pub mod logs;
+pub mod look;
 mod recorded_agent;
 pub mod records;
 pub mod redact;
@@ -76,6 +77,8 @@ enum Verb {
     Repair(tick::RepairArgs),
     /// Rehearse the whole loop in a small world inside this machine
     Demo(demo::DemoArgs),
+    /// Look once at pages and repositories: no configuration, no state, no model
+    Look(look::LookArgs),
     /// Say how each repo stands, what is open and who moves next
     Status,
     /// List causes that became incidents, newest first; with --known those that stood there at first sight
@@ -250,6 +253,7 @@ fn run(cli: &Cli, out: &mut dyn Write) -> anyhow::Result<Exit> {
         Some(Verb::Repair(args)) => tick::run_repair(args, &cli.global, configured(&cli.global)?, out),
         Some(Verb::Exec(_) | Verb::RecordedAgent { .. }) => Ok(Exit::Bug),
         Some(Verb::Demo(args)) => demo::run(args, &cli.global, out),
+        Some(Verb::Look(args)) => look::run(args, &cli.global, out),
         Some(Verb::Status) => records::status(&cli.global, looking(cli)?, out),
         Some(Verb::Incidents(args)) => records::incidents(args, &cli.global, looking(cli)?, out),
         Some(Verb::Show(args)) => records::show(args, &cli.global, looking(cli)?, out),

@@ -28,6 +28,8 @@ const ACCEPT: &str = "application/vnd.github+json";
 pub(super) struct Reader<'a> {
     session: &'a Session<'a>,
     pub(super) repo: &'a RepoName,
+    /// The forge shows nobody a log without a token, and counts the question: whoever knows that does not ask.
+    pub(super) shows_logs: bool,
     token_ends: Cell<Option<DateTime<Utc>>>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Reader<'a> {
         Some(Self {
             session,
             repo: repo.github.as_ref()?,
+            shows_logs: true,
             token_ends: Cell::new(None),
         })
     }
@@ -179,13 +182,7 @@ impl<'a> Reader<'a> {
         let code = response.status.as_u16();
         let spent = response.header("x-ratelimit-remaining") == Some("0");
         let limited = code == 429 || (code == 403 && (spent || response.header("retry-after").is_some()));
-        let advice = match code {
-            _ if limited => "the rate limit of the token is spent; it comes back by itself",
-            401 => "check GITHUB_TOKEN",
-            403 => "GITHUB_TOKEN lacks the right to read this",
-            404 => "check the repository's name, and that GITHUB_TOKEN may see it",
-            _ => "the forge has a problem of its own",
-        };
+        let advice = advice(code, limited, self.has_token());
         let cause = if limited {
             "rate-limited".to_owned()
         } else {
@@ -193,6 +190,11 @@ impl<'a> Reader<'a> {
         };
         let path = self.session.line(response.url.path(), 120);
         Blind::new(cause, format!("GET {path}: HTTP {code}: {advice}"))
+    }
+
+    /// Without one the forge shows what is public, no logs, and few pages an hour.
+    pub(super) fn has_token(&self) -> bool {
+        self.session.ctx.config.secrets.github().is_some()
     }
 
     /// The entity tag depends on the token and on what was asked for.
@@ -206,6 +208,19 @@ impl<'a> Reader<'a> {
         hash.update([0]);
         hash.update(url.as_str());
         crate::text::hex(&hash.finalize())
+    }
+}
+
+fn advice(code: u16, limited: bool, has_token: bool) -> &'static str {
+    match (code, has_token) {
+        _ if limited && has_token => "the rate limit of the token is spent; it comes back by itself",
+        _ if limited => "the rate limit of calls without a token is spent; set GITHUB_TOKEN, or try again in an hour",
+        (401, true) => "check GITHUB_TOKEN",
+        (403, true) => "GITHUB_TOKEN lacks the right to read this",
+        (404, true) => "check the repository's name, and that GITHUB_TOKEN may see it",
+        (401 | 403, false) => "it cannot be read without GITHUB_TOKEN",
+        (404, false) => "no public repository has this name; a private one needs GITHUB_TOKEN",
+        _ => "the forge has a problem of its own",
     }
 }
 

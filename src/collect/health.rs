@@ -12,7 +12,7 @@ use super::{
     probe::{self, check_json, named, probe_headers, reached, sampled},
 };
 use crate::{
-    adapters::http::{HttpError, Request, Response, RetryPolicy},
+    adapters::http::{HttpError, Redirects, Request, Response, RetryPolicy},
     config::HealthProbe,
     model::{
         Sha,
@@ -20,24 +20,24 @@ use crate::{
     },
 };
 
-/// Health answers are small; a larger one is something else.
-const CAP: usize = 256 * 1024;
+/// A front page may be long; a longer one is something else.
+const CAP: usize = 1 << 20;
 /// A certificate is a warning from the smaller of this and a third of its lifetime on.
 const EXPIRY_DAYS: i64 = 21;
 /// Headers that say which proxy answered for a service that did not.
 const PROXY_HEADERS: [&str; 4] = ["server", "cf-ray", "x-vercel-id", "x-railway-request-id"];
 
 /// One probe's end result of this tick.
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     probe: &'a HealthProbe,
-    verdict: Verdict,
-    response: Option<Response>,
+    pub(super) verdict: Verdict,
+    pub(super) response: Option<Response>,
     reached: Reached,
     release: Option<Sha>,
     served: Option<u64>,
     levels: Vec<Measure>,
-    /// Each sample in a few words.
-    samples: Vec<String>,
+    /// Each sample that was down, in a few words.
+    pub(super) samples: Vec<String>,
 }
 
 pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
@@ -48,7 +48,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         .health
         .iter()
         .filter(|probe| memory.due(&probe.name, probe.every, now));
-    let seen = join_all(due.map(|probe| look(session, probe))).await;
+    let seen = join_all(due.map(|probe| look(session, probe, Redirects::SameOrigin))).await;
     if seen.is_empty() {
         return place.piece(OutcomeKind::Skipped);
     }
@@ -70,11 +70,25 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             .or(piece.outcome.requests);
     }
     piece.cursor = memory.write();
+    tell(session, &place, &seen, &mut piece);
+    piece
+}
+
+/// One probe, wherever it sends its visitors, and what a tick would tell of it.
+pub(super) async fn once<'a>(session: &Session<'_>, place: &Place<'_>, probe: &'a HealthProbe) -> (Seen<'a>, Piece) {
+    let seen = [look(session, probe, Redirects::Elsewhere).await];
+    let mut piece = place.piece(OutcomeKind::Ok);
+    tell(session, place, &seen, &mut piece);
+    let [seen] = seen;
+    (seen, piece)
+}
+
+fn tell(session: &Session<'_>, place: &Place<'_>, seen: &[Seen<'_>], piece: &mut Piece) {
     let mut blind = Vec::new();
-    for look in &seen {
+    for look in seen {
         match &look.verdict {
             Verdict::Up => {}
-            Verdict::Down(down) => piece.signals.push(signal(session, &place, look, down)),
+            Verdict::Down(down) => piece.signals.push(signal(session, place, look, down)),
             Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
         let ends = look.response.as_ref().and_then(|response| response.not_after);
@@ -82,22 +96,22 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             let host = session.line(host, 100);
             piece.changes.push(place.expiry("certificate", &host, at));
         }
+        let now = session.ctx.now;
         if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
-            piece.signals.push(signal(session, &place, look, &down));
+            piece.signals.push(signal(session, place, look, &down));
         }
         piece.measures.extend(look.levels.iter().cloned());
         piece.measures.extend(latency(session, look));
         piece.outcome.release_sha = piece.outcome.release_sha.take().or_else(|| look.release.clone());
     }
     piece.settle(seen.len() - blind.len(), &blind);
-    piece.reached = seen.into_iter().map(|look| look.reached).collect();
-    piece
+    piece.reached = seen.iter().map(|look| look.reached.clone()).collect();
 }
 
-async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe) -> Seen<'a> {
+async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe, redirects: Redirects) -> Seen<'a> {
     let mut samples = Vec::new();
     let (verdict, result) = sampled(session, async || {
-        let result = fetch(session, probe).await;
+        let result = fetch(session, probe, redirects).await;
         let verdict = judge(session, probe, &result).await;
         if let Verdict::Down(down) = &verdict {
             samples.push(down.what.clone());
@@ -119,11 +133,12 @@ async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe) -> Seen<'a> {
     seen
 }
 
-async fn fetch(session: &Session<'_>, probe: &HealthProbe) -> Result<Response, HttpError> {
+async fn fetch(session: &Session<'_>, probe: &HealthProbe, redirects: Redirects) -> Result<Response, HttpError> {
     let _permit = session.permit().await;
     let mut request = Request::get(&probe.url);
     request.deadline = probe.timeout;
     request.cap = CAP;
+    request.redirects = redirects;
     request.retry = RetryPolicy::once();
     request.headers = probe_headers(&probe.headers);
     session.ctx.http.send(request).await

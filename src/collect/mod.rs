@@ -20,11 +20,13 @@ mod logs;
 mod matrix;
 mod memory;
 mod offline;
+mod page;
 mod paging;
 mod plausible;
 mod probe;
 mod pulls;
 mod railway;
+mod rdap;
 mod report;
 mod requests;
 #[cfg(test)]
@@ -33,16 +35,20 @@ mod vercel;
 
 use std::{collections::BTreeSet, pin::Pin};
 
+use chrono::{DateTime, Utc};
+
 use futures_util::future::{Either, join_all, select};
 
 pub use actions::CI_IS_RED;
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
 pub use declared::{Shipped, check, shipped};
+pub use page::pages;
 
 use context::{Piece, Place, Session};
 
 use crate::{
     config::{Config, DeclaredUse, Repo, Target},
+    model::past::Past,
     model::signal::{CollectorOutcome, Signal},
 };
 
@@ -182,6 +188,11 @@ pub fn names(config: &Config) -> Vec<&str> {
 /// What the store calls the sources that the config enables.
 pub fn sources(config: &Config) -> BTreeSet<SourceKey> {
     enabled(config).iter().map(|(place, _)| place.key()).collect()
+}
+
+/// The runs of CI of a repo since then; none for a slot without a repository on the forge.
+pub async fn past(ctx: &CollectContext<'_>, repo: &Repo, since: DateTime<Utc>) -> Option<Past> {
+    actions::history::read(ctx, repo, since).await
 }
 
 /// Runs every collector that the config enables, all at once.

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use super::context::{Piece, Way};
 use crate::model::signal::OutcomeKind;
 
+/// The cause of an outcome that says so.
+pub(super) const CAUSE: &str = "self-offline";
+
 /// Turns the outages of a collection that reached nobody into blindness.
 pub(super) fn judge(pieces: &mut [Piece]) {
     if !offline(pieces) {
@@ -18,7 +21,7 @@ pub(super) fn judge(pieces: &mut [Piece]) {
         piece.outcome.outcome = OutcomeKind::Failed;
         piece.outcome.items = 0;
         piece.outcome.blind_parts.clear();
-        "self-offline".clone_into(&mut piece.outcome.cause);
+        CAUSE.clone_into(&mut piece.outcome.cause);
         "no probe reached any host, so this machine is most likely offline; check its network and DNS"
             .clone_into(&mut piece.outcome.detail);
     }

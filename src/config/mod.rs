@@ -14,7 +14,11 @@ mod validate;
 
 pub use trust::read_plain;
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use secrecy::SecretString;
@@ -84,6 +88,9 @@ pub struct Repo {
     /// Default branch; none = as the host says.
     pub branch: Option<String>,
     pub setup: Vec<CommandLine>,
+    /// Hosts that `setup` may reach.
+    pub setup_hosts: BTreeSet<String>,
+    pub setup_timeout: Duration,
     pub test: Vec<CommandLine>,
     /// What the tests need beside them.
     pub services: Vec<Service>,

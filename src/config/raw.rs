@@ -130,6 +130,14 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(with = "Vec<String>", example = ["npm ci"])]
     pub setup: Option<Vec<String>>,
+    /// Hosts that setup may reach beside the usual registries of packages: name, or name:port. Default: none.
+    #[serde(default)]
+    #[schemars(example = ["packages.acme.example"])]
+    pub setup_hosts: Vec<String>,
+    /// Longest run of all setup commands, in seconds. Default: 900.
+    #[serde(default = "setup_timeout_seconds")]
+    #[schemars(range(min = 5, max = 14400), example = 900)]
+    pub setup_timeout_seconds: u32,
     /// Test commands, in order; all must pass. Default: defaults.test.
     #[serde(default)]
     #[schemars(with = "Vec<String>", example = ["npm test"])]
@@ -397,6 +405,7 @@ defaults! {
     exec_output: ExecOutput = ExecOutput::Nagios;
     exec_timeout_seconds: u32 = 30;
     service_seconds: u32 = 60;
+    setup_timeout_seconds: u32 = 900;
     rpc_params: Value = Value::Array(Vec::new());
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;

@@ -258,6 +258,8 @@ impl Checks<'_> {
             git_url,
             branch: raw.branch.clone(),
             setup,
+            setup_hosts: self.setup_hosts(&raw.setup_hosts, &at.key("setup_hosts")),
+            setup_timeout: Duration::from_secs(raw.setup_timeout_seconds.into()),
             test,
             services: self.services(&raw.services, &at.key("services")),
             test_env: self.test_env(&raw.env, &at.key("env")),

@@ -221,7 +221,8 @@ impl AttemptFacts {
         }
         match &self.proof.as_ref()?.grade {
             ProofGrade::Unproven(why) => Some(format!("not proven: {why}")),
-            ProofGrade::Proven | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => None,
+            ProofGrade::Proven => self.proof.as_ref().and_then(|proof| proof.for_person.clone()),
+            ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => None,
         }
     }
 }

@@ -273,7 +273,10 @@ fn proof_holds(facts: &MergeFacts<'_>, proof: Option<&Proof>) -> Step {
     }
     let approved = person_approves(facts);
     match (&proof.grade, proof.witness) {
-        (ProofGrade::Proven, Witness::A | Witness::B) => Ok(()),
+        (ProofGrade::Proven, Witness::A | Witness::B) => match &proof.for_person {
+            Some(why) if !approved => needs_person(why.clone()),
+            Some(_) | None => Ok(()),
+        },
         (ProofGrade::Proven, Witness::C) | (ProofGrade::Unproven(_), Witness::A | Witness::B | Witness::C)
             if approved =>
         {

@@ -20,9 +20,11 @@ pub mod next;
 mod next_tests;
 pub mod observation;
 pub mod parents;
+pub mod past;
 pub mod proof;
 pub mod retention;
 pub mod rhythm;
+pub mod rules;
 pub mod security;
 mod settle;
 #[cfg(test)]

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use super::world::World;
 use crate::{
     adapters::{
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::{CommandLine, env::Environment, load::toolchain_env},
@@ -102,6 +102,7 @@ async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
         toolchain_env: toolchain_env(&Environment::of_process()),
         services: Vec::new(),
         env: Vec::new(),
+        home: None,
         scratch: room.join("scratch"),
         junit: None,
         redactor: Redactor::default(),
@@ -121,10 +122,10 @@ async fn run_child(child: SuiteChild) -> SuiteOutput {
             .map(|(name, value)| (name, value.into()))
             .collect(),
         sandbox: Sandbox {
-            write: vec![child.cwd.clone(), child.writable],
+            write: child.writable.into_iter().chain([child.cwd.clone()]).collect(),
             read: Vec::new(),
             hide: Vec::new(),
-            network: Network::Own,
+            network: child.network,
         },
         cwd: child.cwd,
         stdin: child.stdin,

@@ -149,6 +149,12 @@ pub struct Proof {
     /// The red run was repeated after a run with the fix, and was red again.
     #[serde(default)]
     pub red_again: bool,
+    /// The head with one changed file as it was before, for each that can change what the program does.
+    #[serde(default)]
+    pub undone: Vec<Undone>,
+    /// Why a person decides although it is proven.
+    #[serde(default)]
+    pub for_person: Option<String>,
     pub base_counts: Counts,
     pub head_counts: Counts,
     /// Commands a person can repeat it with.
@@ -158,6 +164,36 @@ pub struct Proof {
     pub sandbox: String,
     /// SHA-256 over the outputs of all runs, in order.
     pub digest: String,
+}
+
+/// What undoing one changed file alone did to the tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undone {
+    pub path: String,
+    pub outcome: UndoOutcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome", content = "said")]
+pub enum UndoOutcome {
+    /// This test fails as the witness does.
+    Fails(String),
+    /// The rest cannot be loaded without it.
+    Needed(String),
+    /// Every test still passes.
+    Unseen,
+    /// The tests could not be run or read.
+    Unknown(String),
+}
+
+impl Undone {
+    /// Whether the tests need the file's change.
+    pub fn is_seen(&self) -> bool {
+        match self.outcome {
+            UndoOutcome::Fails(_) | UndoOutcome::Needed(_) => true,
+            UndoOutcome::Unseen | UndoOutcome::Unknown(_) => false,
+        }
+    }
 }
 
 /// Among what a proof does not show: the red run raises the incident's error, where no assertion is made.

@@ -6,6 +6,8 @@ pub mod evidence;
 pub mod ids;
 pub mod incident;
 pub mod mode;
+pub mod page;
+pub mod past;
 pub mod pull;
 pub mod report;
 pub mod signal;

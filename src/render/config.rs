@@ -107,8 +107,8 @@ pub fn no_config_text(file: &str) -> String {
          \n\
          There is no configuration yet: {file}\n\
          \x20 tick demo            the whole loop on a small world inside this machine\n\
+         \x20 tick look URL        what is wrong with a page or OWNER/REPO, --save keeps it\n\
          \x20 tick config schema   what a configuration may say; {{}} is one already\n\
-         \x20 tick --home DIR      a configuration somewhere else\n\
          \x20 tick --help          everything else\n"
     )
 }

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 
 /// Heading, and the verbs below it in the order in which a newcomer meets them.
 pub const GROUPS: [(&str, &[&str]); 4] = [
-    ("Start", &["demo", "config"]),
+    ("Start", &["demo", "look", "config"]),
     (
         "Every day",
         &["repair", "status", "incidents", "show", "logs", "replay"],

@@ -13,6 +13,7 @@ pub mod inert;
 #[cfg(test)]
 mod injection_tests;
 pub mod logs;
+pub mod look;
 pub mod mail;
 pub mod note;
 pub mod outside;

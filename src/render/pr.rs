@@ -10,7 +10,7 @@ use super::inert::{block, span, words};
 use crate::{
     model::{
         IncidentId, PullNumber, Sha,
-        evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
+        evidence::{Audit, AuditVerdict, Counts, Finding, GuardReport, GuardVerdict, Proof, ProofGrade, UndoOutcome},
         signal::Culprit,
     },
     text::Untrusted,

@@ -10,6 +10,7 @@ use super::{
     Ctx,
     agents::{Answer, Question, ask, nonce, prompts},
     evidence::kind,
+    ground::Ground,
 };
 use crate::{
     adapters::{
@@ -38,6 +39,8 @@ pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, bas
     // Before the attempt begins: a forge that cannot be reached costs none.
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
+    // What the tests stand on, before any code of an agent exists: where it cannot be made no agent is asked.
+    drop(Ground::lay(ctx, claim, repo, &mirror, base).await?);
     let mut attempt = Attempt {
         id: AttemptId::new(facts.id(), n),
         n,

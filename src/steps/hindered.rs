@@ -4,7 +4,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::{Ctx, effect::Unsettled, evidence::kind};
+use super::{Ctx, effect::Unsettled, evidence::kind, ground::NotReady};
 use crate::{
     adapters::{
         git::{GitError, GitErrorKind},
@@ -68,6 +68,9 @@ pub(super) fn remember(
 fn outside(cause: &(dyn std::error::Error + 'static)) -> Option<(String, bool)> {
     if let Some(unsettled) = cause.downcast_ref::<Unsettled>() {
         return Some((unsettled.why.clone(), unsettled.denied));
+    }
+    if let Some(not_ready) = cause.downcast_ref::<NotReady>() {
+        return Some((not_ready.to_string(), false));
     }
     if let Some(error) = cause.downcast_ref::<GitHubError>() {
         return Some((error.to_string(), denied(error)));

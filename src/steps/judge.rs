@@ -11,26 +11,28 @@ use super::{
     attempt::signature_row,
     diff::{file_changes, with_surroundings},
     evidence::kind,
-    prove::{ProofTrees, ProveRequest, prove as run_proof},
+    ground::Ground,
+    prove::{ProofTrees, ProveRequest, prove as run_proof, with_tree_at},
+    undo::Undoing,
 };
 use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
-        git::{self, FileEdit},
-        process::{self, ChildSpec, Network, RunExit, Sandbox},
+        git::{self, FileEdit, Mirror},
+        process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
     config::Repo,
     decide::{
         facts::{AttemptFacts, Facts},
-        guards::{self, Diff, FileChange, GuardPolicy},
+        guards::{self, Diff, FileChange, GuardPolicy, Parts},
         next::audit_word,
         proof::{self, IncidentFacts},
         verdict,
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, ProofGrade, Suite},
+        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
     },
     render::{self, prompt::AuditContext},
     store::Claim,
@@ -115,24 +117,8 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         .join(attempt.attempt.id.file_name());
     git::sweep(&dir).context("remove the trees of an earlier proof")?;
     super::private_dir(&dir)?;
-    let trees = ProofTrees {
-        base: dir.join("base"),
-        red: dir.join("red"),
-        head: dir.join("head"),
-        head_again: dir.join("again").join("head"),
-        red_fresh: dir.join("fresh"),
-    };
-    super::private_dir(&dir.join("again"))?;
-    mirror.checkout(base, &trees.base).await?;
-    mirror.checkout(head, &trees.head).await?;
-    mirror.checkout(head, &trees.head_again).await?;
-    let mut without_fix = base.clone();
-    if !parts.test_part.is_empty() {
-        let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
-        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
-        mirror.checkout(&without_fix, &trees.red).await?;
-    }
-    mirror.checkout(&without_fix, &trees.red_fresh).await?;
+    let ground = Ground::lay(ctx, claim, repo, &mirror, base).await?;
+    let trees = lay_trees(&mirror, &dir, &parts, (base, head), ground.as_ref()).await?;
     let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
@@ -148,17 +134,43 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             has_test_part: !parts.test_part.is_empty(),
             flakes: std::collections::BTreeSet::new(),
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
-            alone_runs: 1,
+            alone_runs: 3,
             red_again: dice()?,
         },
         commands: repo.test.clone(),
         test_files,
-        options: suite_options(ctx, repo, &dir, &run_id),
-        work: Some(dir.join("work")),
+        options: SuiteOptions {
+            home: ground.as_ref().map(Ground::home),
+            ..suite_options(ctx, repo, &dir, &run_id)
+        },
+        work: Some(ground.as_ref().map_or_else(|| dir.join("work"), Ground::work)),
+        moves: ground.as_ref().is_none_or(|ground| ground.portable),
         base: cached_base(ctx, facts, base)?,
     };
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
-    let proven = run_proof(&runner, &trees, request).await;
+    let fresh = || ground.as_ref().map_or(Ok(()), Ground::renew_home);
+    let options = request.options.clone();
+    let (known, work) = (
+        request.facts.clone(),
+        request.work.clone().unwrap_or_else(|| dir.join("work")),
+    );
+    let mut proven = run_proof(&runner, &fresh, &trees, request).await;
+    if let Ok(proven) = &mut proven {
+        let undoing = Undoing {
+            facts: &known,
+            parts: &parts,
+            kinds: &policy.kinds,
+            mirror: &mirror,
+            ground: ground.as_ref(),
+            commands: &suite::resolve(&trees.base, &repo.test),
+            options: &options,
+            dir: &dir,
+            work: &work,
+            reference: &trees.base,
+        };
+        undoing.each(&runner, proven).await?;
+        checks_something(&mut proven.proof, &parts);
+    }
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
     let proven = proven?;
@@ -177,6 +189,48 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     }
     ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
     Ok(())
+}
+
+/// Fresh checkouts, each with what the setup made.
+async fn lay_trees(
+    mirror: &Mirror,
+    dir: &Path,
+    parts: &Parts,
+    (base, head): (&Sha, &Sha),
+    ground: Option<&Ground>,
+) -> Result<ProofTrees> {
+    let trees = ProofTrees {
+        base: dir.join("base"),
+        red: dir.join("red"),
+        head: dir.join("head"),
+        head_again: dir.join("again").join("head"),
+        red_fresh: dir.join("fresh"),
+    };
+    super::private_dir(&dir.join("again"))?;
+    mirror.checkout(base, &trees.base).await?;
+    mirror.checkout(head, &trees.head).await?;
+    mirror.checkout(head, &trees.head_again).await?;
+    let mut without_fix = base.clone();
+    if !parts.test_part.is_empty() {
+        let edits: Vec<FileEdit> = parts.test_part.iter().map(edit).collect();
+        without_fix = mirror.commit_edits(base, &edits, "The test part alone").await?;
+        mirror.checkout(&without_fix, &trees.red).await?;
+    }
+    mirror.checkout(&without_fix, &trees.red_fresh).await?;
+    if let Some(ground) = ground {
+        for tree in trees.all().into_iter().filter(|tree| tree.exists()) {
+            ground.fill(tree)?;
+        }
+    }
+    Ok(trees)
+}
+
+/// New tests that only call the code show less than a proof is taken for.
+fn checks_something(found: &mut Proof, parts: &Parts) {
+    let only_raises = found.witness == Witness::B && !found.is_by_assertion();
+    if only_raises && guards::check_nothing(&parts.test_part, &found.witness_ids) {
+        proof::check_nothing(found);
+    }
 }
 
 fn dice() -> Result<proof::RedAgain> {
@@ -208,7 +262,7 @@ fn run_id(what: &str, name: &str) -> Result<RunId> {
     RunId::parse(&format!("{what}.{name}.{}", fresh.as_str())).context("name a run")
 }
 
-fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOptions {
+pub(super) fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOptions {
     SuiteOptions {
         timeout: repo.test_timeout,
         run_id: run_id.clone(),
@@ -219,6 +273,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
         toolchain_env: ctx.config.toolchain_env.clone(),
         services: repo.services.clone(),
         env: repo.test_env.clone(),
+        home: None,
         scratch: dir.join("scratch"),
         junit: repo.junit.clone(),
         redactor: ctx.redactor.clone(),
@@ -226,7 +281,7 @@ fn suite_options(ctx: &Ctx, repo: &Repo, dir: &Path, run_id: &RunId) -> SuiteOpt
 }
 
 /// Starts one test command through the process runner.
-async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
+pub(super) async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
     let done = process::run(ChildSpec {
         program: child.program,
         args: child.args.into_iter().map(Into::into).collect(),
@@ -236,14 +291,10 @@ async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> SuiteOutput {
             .map(|(name, value)| (name, value.into()))
             .collect(),
         sandbox: Sandbox {
-            write: vec![child.cwd.clone(), child.writable],
+            write: child.writable.into_iter().chain([child.cwd.clone()]).collect(),
             read: ctx.tools(),
             hide: ctx.own_places(),
-            network: if child.services.is_empty() {
-                Network::Own
-            } else {
-                Network::With(child.services)
-            },
+            network: child.network,
         },
         cwd: child.cwd,
         stdin: child.stdin,
@@ -290,15 +341,25 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     let reference = dir.join("parent");
     let parent = mirror.parents(commit).await?.into_iter().next();
     mirror.checkout(parent.as_ref().unwrap_or(commit), &reference).await?;
+    let ground = Ground::lay(ctx, claim, repo, &mirror, parent.as_ref().unwrap_or(commit)).await?;
+    if let Some(ground) = &ground {
+        for tree in [&tree, &reference] {
+            ground.fill(tree)?;
+        }
+        ground.renew_home()?;
+    }
     let run_id = run_id("landed", commit.short())?;
     ctx.store().set_running(claim, Some(&run_id))?;
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let commands = suite::resolve(&reference, &repo.test);
     let options = SuiteOptions {
         reference: Some(reference),
+        home: ground.as_ref().map(Ground::home),
         ..suite_options(ctx, repo, &dir, &run_id)
     };
-    let suite = suite::run_suite(&runner, &tree, &commands, &options).await;
+    let work = ground.as_ref().map_or_else(|| dir.join("work"), Ground::work);
+    let run = async |dir: &Path| suite::run_suite(&runner, dir, &commands, &options).await;
+    let suite = with_tree_at(&work, &tree, run).await?;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
     let suite = suite?;

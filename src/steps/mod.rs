@@ -12,6 +12,7 @@ pub mod effect;
 mod evidence;
 pub mod gate;
 mod gather;
+mod ground;
 pub mod guard;
 mod hands;
 mod hindered;
@@ -32,6 +33,7 @@ pub mod silence;
 mod take_back;
 mod tell;
 pub mod triage;
+mod undo;
 pub mod views;
 
 pub use hands::equipped;

@@ -28,6 +28,12 @@ pub struct ProofTrees {
     pub red_fresh: PathBuf,
 }
 
+impl ProofTrees {
+    pub fn all(&self) -> [&Path; 5] {
+        [&self.base, &self.red, &self.head, &self.head_again, &self.red_fresh].map(PathBuf::as_path)
+    }
+}
+
 pub struct ProveRequest {
     pub facts: Facts,
     /// The slot's test commands.
@@ -39,6 +45,8 @@ pub struct ProveRequest {
     /// Where every tree but `head_again` stands while its tests run: a build cache or an editable install that names
     /// an absolute path would otherwise test another tree. None = each runs where it is.
     pub work: Option<PathBuf>,
+    /// A tree works under another path than that too: the second run of the head is made there.
+    pub moves: bool,
     /// The base's results of an earlier proof with the same tree and commands.
     pub base: Option<Suite>,
 }
@@ -49,9 +57,10 @@ pub struct Proven {
     pub runs: Runs,
 }
 
-/// Fails with [`suite::NotRun`] when the tests were stopped: then there is no grade, and nothing to record.
+/// Calls `fresh` before each run: what runs share beside the trees is put back there. Fails with [`suite::NotRun`] when the tests were stopped: then there is no grade, and nothing to record.
 pub async fn prove(
     runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
+    fresh: &impl Fn() -> Result<()>,
     trees: &ProofTrees,
     request: ProveRequest,
 ) -> Result<Proven> {
@@ -66,9 +75,12 @@ pub async fn prove(
             Next::Run(run, ids) => (run, ids),
         };
         let (tree, options) = prepare(run, ids, trees, &request);
+        fresh()?;
         let work = match run {
-            Run::HeadAgain => None,
-            Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => request.work.as_deref(),
+            Run::HeadAgain if request.moves => None,
+            Run::HeadAgain | Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => {
+                request.work.as_deref()
+            }
         };
         let suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,

@@ -22,6 +22,7 @@ use crate::{
         budget,
         checks::{self, CheckSet},
         facts::{AttemptFacts, Facts, Policy, Seen, keys},
+        rules::asks,
     },
     model::{
         Mode, PullNumber, Sha,
@@ -445,19 +446,6 @@ fn what_next<'a>(policy: &Policy, needs: Option<&'a str>, watch: Duration) -> Ne
         None if policy.rung < Mode::Active => Next::Draft,
         None => Next::Merges { watch },
     }
-}
-
-fn asks(rules: &crate::model::pull::Rules) -> Vec<String> {
-    let mut asks = Vec::new();
-    if rules.code_owner_review {
-        asks.push("a review of a code owner".to_owned());
-    } else if rules.required_approvals > 0 {
-        asks.push(format!("{} approving reviews", rules.required_approvals));
-    }
-    if rules.conversation_resolution {
-        asks.push("resolved review threads".to_owned());
-    }
-    asks
 }
 
 /// The PR's title, for the subject of the squash commit.

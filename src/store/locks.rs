@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::model::IncidentId;
+use crate::model::{IncidentId, Slot};
 
 /// Allows collecting, the gate and the opening of incidents.
 #[derive(Debug)]
@@ -19,6 +19,12 @@ pub struct TickLock {
 /// Allows one triage call at a time.
 #[derive(Debug)]
 pub struct TriageLock {
+    _file: File,
+}
+
+/// Allows running tests of one repo where its setup ran.
+#[derive(Debug)]
+pub struct SetupLock {
     _file: File,
 }
 
@@ -57,6 +63,12 @@ impl TickLock {
 impl TriageLock {
     pub fn try_take(state: &Path, note: &str) -> io::Result<Tried<Self>> {
         try_lock(&lock_path(state, "triage"), note).map(|tried| map(tried, |file| Self { _file: file }))
+    }
+}
+
+impl SetupLock {
+    pub fn try_take(state: &Path, slot: &Slot, note: &str) -> io::Result<Tried<Self>> {
+        try_lock(&lock_path(state, &format!("setup-{slot}")), note).map(|tried| map(tried, |file| Self { _file: file }))
     }
 }
 

@@ -31,7 +31,7 @@ pub use evidence::{DecisionRow, EvidenceRow};
 pub use hourly::{HourRow, MeasureKey};
 pub use incidents::NewIncident;
 pub use ledger::{CachedReply, SourceRow, TickEnd, TickRow};
-pub use locks::{Claim, TickLock, TriageLock};
+pub use locks::{Claim, SetupLock, TickLock, TriageLock, Tried};
 pub use record::Ended;
 pub use renewal::Renewed;
 pub use restore::{Restored, fuzz_records};

@@ -32,6 +32,8 @@ mod kill;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod look;
+#[cfg(test)]
 mod mail_server;
 #[cfg(test)]
 mod merges;
@@ -69,6 +71,8 @@ mod storms;
 mod street;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod undo;
 #[cfg(test)]
 mod units;
 #[cfg(test)]

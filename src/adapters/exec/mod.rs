@@ -4,6 +4,8 @@
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
+mod door;
+#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod network;
@@ -18,7 +20,7 @@ use std::{
     io::Write as _,
     os::unix::process::{CommandExt as _, parent_id},
     path::{Path, PathBuf},
-    process::{Command, ExitCode},
+    process::{Command, ExitCode, Stdio},
 };
 
 use rustix::process::{Resource, Rlimit};
@@ -41,6 +43,8 @@ pub struct Plan {
     pub hide: Vec<PathBuf>,
     /// It needs the machine's network.
     pub network: bool,
+    /// It needs a way to some hosts, which whoever started it minds; stdin is the line to that.
+    pub door: bool,
     /// What it needs on its loopback.
     pub services: Vec<Service>,
     /// Where programs are looked for.
@@ -52,18 +56,25 @@ pub struct Plan {
 /// Becomes the program. Returns only when it could not.
 pub fn become_program(plan: &Plan) -> ExitCode {
     let why = match prepare(plan) {
-        Ok(()) if !plan.services.is_empty() => {
+        Ok(_) if !plan.services.is_empty() => {
             report(&plan.mark, LAST_WORD);
             return services::stay(plan);
         }
-        Ok(()) => exec(&plan.program).args(&plan.args).exec().to_string(),
+        Ok(variables) => {
+            let mut program = exec(&plan.program);
+            if plan.door {
+                program.stdin(Stdio::null());
+            }
+            program.args(&plan.args).envs(variables).exec().to_string()
+        }
         Err(why) => why,
     };
     report(&plan.mark, &why);
     ExitCode::from(127)
 }
 
-fn prepare(plan: &Plan) -> Result<(), String> {
+/// Confined. What the program has to be told is in the variables.
+fn prepare(plan: &Plan) -> Result<Vec<(&'static str, String)>, String> {
     rustix::process::setsid().map_err(|error| format!("cannot make a session of its own: {error}"))?;
     die_with_parent()?;
     if parent_id() != plan.parent {
@@ -71,8 +82,9 @@ fn prepare(plan: &Plan) -> Result<(), String> {
     }
     limit(Resource::Core, 0)?;
     limit(Resource::Fsize, FILE_SIZE)?;
-    report(&plan.mark, &confine(plan));
-    Ok(())
+    let (held, variables) = confine(plan);
+    report(&plan.mark, &held);
+    Ok(variables)
 }
 
 #[expect(
@@ -124,7 +136,7 @@ fn die_with_parent() -> Result<(), String> {
 
 /// Applies what the kernel has, and says what it does not hold.
 #[cfg(target_os = "linux")]
-fn confine(plan: &Plan) -> String {
+fn confine(plan: &Plan) -> (String, Vec<(&'static str, String)>) {
     // The network while there are rights to leave it, then the files: opening their rules is what the others may forbid
     // later. No part waits for another to hold.
     let network = if plan.network {
@@ -132,19 +144,28 @@ fn confine(plan: &Plan) -> String {
     } else {
         network::leave()
     };
+    let mut variables = Vec::new();
+    let way = match (plan.door, &network) {
+        (true, Ok(())) => door::open().map(|port| variables = door::variables(port)),
+        // Where its network is open it needs none.
+        (true, Err(_)) | (false, _) => Ok(()),
+    };
     let mut parts = vec![files::confine(plan), rights::drop_all(), calls::confine()];
     if rustix::process::geteuid().is_root() {
         parts.push(Err("it runs as root".to_owned()));
     }
     parts.push(network);
-    match parts.into_iter().filter_map(Result::err).collect::<Vec<_>>() {
+    parts.push(way);
+    let held = match parts.into_iter().filter_map(Result::err).collect::<Vec<_>>() {
         open if open.is_empty() => "sandboxed".to_owned(),
         open => format!("not sandboxed: {}", open.join(", ")),
-    }
+    };
+    (held, variables)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine(plan: &Plan) -> String {
+fn confine(plan: &Plan) -> (String, Vec<(&'static str, String)>) {
     let _unused = (&plan.write, &plan.read, &plan.hide, &plan.path, plan.network);
-    "not sandboxed: this system has neither Landlock nor seccomp, its network is open".to_owned()
+    let held = "not sandboxed: this system has neither Landlock nor seccomp, its network is open";
+    (held.to_owned(), Vec::new())
 }

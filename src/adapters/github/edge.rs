@@ -38,6 +38,10 @@ pub(super) struct Edge {
 }
 
 impl Edge {
+    pub(super) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
     pub(super) fn new(http: Http, api: Url, token: Option<SecretString>, redactor: Redactor) -> Self {
         Self {
             http,

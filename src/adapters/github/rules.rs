@@ -45,6 +45,9 @@ impl GitHub {
                 .confirm_unprotected(rules, repo, branch, &message_of(&reply.body))
                 .await;
         }
+        if reply.status.as_u16() == 401 && !self.edge.has_token() {
+            return self.add_branch_summary(rules, repo, branch).await;
+        }
         if reply.status.as_u16() == 403 {
             let error = reply.error(&self.edge);
             return match error.kind {
@@ -91,8 +94,13 @@ impl GitHub {
             add_checks(rules, &protection["required_status_checks"]);
         }
         rules.unread = Some(format!(
-            "the protection of {} (the token needs Administration: read)",
-            self.edge.line(branch)
+            "the protection of {} ({} Administration: read)",
+            self.edge.line(branch),
+            if self.edge.has_token() {
+                "the token needs"
+            } else {
+                "that needs a token with"
+            }
         ));
         Ok(())
     }

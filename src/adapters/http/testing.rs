@@ -10,7 +10,18 @@ use std::{
     time::Duration,
 };
 
+use rustls::{
+    ServerConfig, ServerConnection, Stream,
+    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
+};
 use url::Url;
+
+/// An authority that only tests trust, and certificates that it signed.
+pub(crate) const CA: &[u8] = include_bytes!("../../../tests/fixtures/tls/ca.der");
+const KEY: &[u8] = include_bytes!("../../../tests/fixtures/tls/leaf-key.der");
+pub(crate) const GOOD: &[u8] = include_bytes!("../../../tests/fixtures/tls/good.der");
+pub(crate) const EXPIRED: &[u8] = include_bytes!("../../../tests/fixtures/tls/expired.der");
+pub(crate) const OTHER: &[u8] = include_bytes!("../../../tests/fixtures/tls/other.der");
 
 pub(crate) enum Reply {
     /// These bytes, then the connection is closed.
@@ -138,4 +149,31 @@ pub(crate) fn json(body: &str) -> Reply {
 /// The path of a recorded request.
 pub(crate) fn path(request: &str) -> &str {
     request.split(' ').nth(1).unwrap_or("")
+}
+
+/// Serves connections with this certificate, one after the other.
+pub(crate) fn serve_tls(certificate: &'static [u8]) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from(certificate)],
+            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY)),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = Stream::new(&mut connection, &mut socket);
+            // A client that refuses the certificate goes away in the handshake.
+            let _ignored = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+            let _ignored = stream.flush();
+            let _ignored = stream.read(&mut [0; 1024]);
+        }
+    });
+    url
 }

@@ -1,45 +1,13 @@
 //! TLS against a server on loopback, with an authority that only these tests trust.
 
-use std::{io::Write, net::TcpListener, sync::Arc, time::Duration};
+use std::{io::Write, net::TcpListener, time::Duration};
 
-use rustls::{
-    ServerConfig, ServerConnection, Stream,
-    pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer},
-};
 use url::Url;
 
-use super::*;
-
-const CA: &[u8] = include_bytes!("../../../tests/fixtures/tls/ca.der");
-const KEY: &[u8] = include_bytes!("../../../tests/fixtures/tls/leaf-key.der");
-const GOOD: &[u8] = include_bytes!("../../../tests/fixtures/tls/good.der");
-const EXPIRED: &[u8] = include_bytes!("../../../tests/fixtures/tls/expired.der");
-const OTHER: &[u8] = include_bytes!("../../../tests/fixtures/tls/other.der");
-
-/// Serves one connection with this certificate.
-fn serve(certificate: &'static [u8]) -> Url {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
-    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![CertificateDer::from(certificate)],
-            PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY)),
-        )
-        .unwrap();
-    std::thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        let mut connection = ServerConnection::new(Arc::new(config)).unwrap();
-        let mut stream = Stream::new(&mut connection, &mut socket);
-        // A client that refuses the certificate goes away in the handshake.
-        let _ignored = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
-        let _ignored = stream.flush();
-        let _ignored = std::io::Read::read(&mut stream, &mut [0; 1024]);
-    });
-    url
-}
+use super::{
+    testing::{CA, EXPIRED, GOOD, OTHER, serve_tls as serve},
+    *,
+};
 
 fn fetch(url: &Url, roots: &[&'static [u8]]) -> Result<Response, HttpError> {
     let http = Http::trusting(Redactor::default(), roots);

@@ -4,12 +4,13 @@
 //! Call [`run`] from the main thread: a child asks to die with the thread that started it.
 
 mod capture;
+mod door;
 mod env;
 mod running;
 mod service;
 mod tree;
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 
@@ -66,6 +67,8 @@ pub enum Network {
     Own,
     /// The same, with these services on it: started before the child, in order, and ended after it.
     With(Vec<Service>),
+    /// The same, with a way to these hosts and no others: `name` at the ports of the web, or `name:port`. Has no stdin.
+    Hosts(BTreeSet<String>),
     /// The machine's, for what has to reach a service.
     Open,
 }

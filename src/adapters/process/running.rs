@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     ChildSpec, GRACE, LAST_WORD, Network, RUN_ID_VARIABLE, RawRun, RunExit, Sandbox,
     capture::{Capture, FLOOD},
+    door::{self, Door},
     env,
     tree::Tree,
 };
@@ -37,6 +38,7 @@ pub(super) struct Running {
     stdin: JoinHandle<()>,
     flood: Arc<Notify>,
     mark: String,
+    _door: Option<Door>,
 }
 
 enum End {
@@ -54,18 +56,32 @@ impl Running {
         }
         let mark = mark().map_err(|error| format!("cannot start {program}: {error}"))?;
         let mut command = command(spec, &mark).map_err(|error| format!("cannot start {program}: {error}"))?;
+        let mut end = None;
+        if let Network::Hosts(hosts) = &spec.sandbox.network {
+            let (ours, theirs) = door::ends().map_err(|error| format!("cannot start {program}: {error}"))?;
+            command.stdin(theirs);
+            end = Some((ours, hosts));
+        }
         let (mut child, tree) = Tree::plant(&mut command, &spec.run_id).map_err(|error| start_error(spec, &error))?;
+        // The child's end in here has to go: then ours learns when the child closes its own.
+        drop(command);
+        let door = end.map(|(end, hosts)| Door::open(end, hosts));
         let flood = Arc::new(Notify::new());
-        let (Some(mut pipe), Some(stdout), Some(stderr)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
+        let pipe = child.stdin.take();
+        let (Some(stdout), Some(stderr), true) = (
+            child.stdout.take(),
+            child.stderr.take(),
+            pipe.is_some() || door.is_some(),
+        ) else {
             return Err(format!("cannot start {program}: its pipes are missing"));
         };
         let input = spec.stdin.clone();
         Ok(Self {
             stdin: tokio::spawn(async move {
-                // A child may leave its input unread.
-                let _written = pipe.write_all(&input).await;
+                if let Some(mut pipe) = pipe {
+                    // A child may leave its input unread.
+                    let _written = pipe.write_all(&input).await;
+                }
             }),
             stdout: Capture::start(stdout, spec.stdout_cap, Arc::clone(&flood)),
             stderr: Capture::start(stderr, spec.stderr_cap.saturating_add(REPORT), Arc::clone(&flood)),
@@ -73,6 +89,7 @@ impl Running {
             tree,
             flood,
             mark,
+            _door: door,
         })
     }
 
@@ -189,6 +206,7 @@ fn command(spec: &ChildSpec, mark: &str) -> std::io::Result<Command> {
                 command.arg("--service").arg(serde_json::to_string(service)?);
             }
         }
+        Network::Hosts(_) => drop(command.arg("--door")),
         Network::Open => drop(command.arg("--network")),
     }
     for (flag, paths) in [("--write", write), ("--read", read), ("--hide", hide)] {

@@ -258,8 +258,10 @@ pub(super) fn prepare(
             prepared.program = locate(program, dir, options)?;
             write(javascript::SHARED_FILE, javascript::SHARED)?;
             let reporter = write("reporter.mjs", javascript::NODE)?;
+            let intact = write("intact.cjs", javascript::INTACT)?;
             // What comes through its own channel is thrown away: the reporter writes the report itself.
             prepared.args = vec![
+                format!("--require={intact}"),
                 format!("--test-reporter={reporter}"),
                 "--test-reporter-destination=/dev/null".to_owned(),
             ];

@@ -4,6 +4,7 @@ use super::{Only, command::Detected};
 
 pub(super) const SHARED_FILE: &str = "shared.cjs";
 pub(super) const SHARED: &str = include_str!("shared.cjs");
+pub(super) const INTACT: &str = include_str!("intact.cjs");
 pub(super) const NODE: &str = include_str!("reporter.mjs");
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     adapters::{
         clock,
-        process::{NOT_UP, NOT_UP_EXIT, Service},
+        process::{NOT_UP, NOT_UP_EXIT, Network},
     },
     config::{self, CommandLine},
     model::{
@@ -34,12 +34,14 @@ mod panic;
 mod python;
 mod report;
 mod room;
+mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
 pub use npm::resolve;
+pub use setup::setup_child;
 
 use command::{Detected, Prepared};
 
@@ -77,12 +79,12 @@ pub struct SuiteChild {
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
     /// What it may write beside `cwd`: home, temporary directory and report.
-    pub writable: PathBuf,
+    pub writable: Vec<PathBuf>,
     pub stdin: Vec<u8>,
     pub deadline: Duration,
     pub run_id: RunId,
-    /// What has to be on its loopback before it starts.
-    pub services: Vec<Service>,
+    /// Its own, with what has to be there before it starts.
+    pub network: Network,
     pub stdout_cap: usize,
     pub stderr_cap: usize,
 }
@@ -140,6 +142,8 @@ pub struct SuiteOptions {
     /// What the tests need beside them, and the owner's variables for both.
     pub services: Vec<config::Service>,
     pub env: Vec<(String, String)>,
+    /// The home with what a setup left there; none: an empty one of each run.
+    pub home: Option<PathBuf>,
     /// A directory outside the tree that is ours alone; emptied parts of it serve as home and temporary directory.
     pub scratch: PathBuf,
     /// Where runners that are not known here put reports in JUnit's format: a glob below the tree.
@@ -219,13 +223,18 @@ async fn run_one(
     if let Some(place) = &place {
         place.clear(dir)?;
     }
-    let room = room::Room::make(&options.scratch, index)?;
+    let room = room::Room::make(&options.scratch, index, options.home.as_deref())?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
     let report = prepared.report.clone();
     let nonce = prepared.nonce.clone();
     let services = room::services(dir, options)?;
     let has_services = !services.is_empty();
-    let output = runner(child(prepared, services, dir, &room, deadline, options)).await;
+    let network = if has_services {
+        Network::With(services)
+    } else {
+        Network::Own
+    };
+    let output = runner(child(prepared, network, dir, &room, deadline, options)).await;
     if output.not_run {
         return Err(Unread::NotRun(output.note));
     }
@@ -293,19 +302,19 @@ fn not_up(output: &SuiteOutput) -> Option<String> {
 
 fn child(
     prepared: Prepared,
-    services: Vec<Service>,
+    network: Network,
     dir: &Path,
     room: &room::Room,
     deadline: Duration,
     options: &SuiteOptions,
 ) -> SuiteChild {
     SuiteChild {
-        services,
+        network,
         program: prepared.program,
         args: prepared.args,
         env: environment(room, prepared.env, options),
         cwd: dir.to_owned(),
-        writable: room.dir.clone(),
+        writable: vec![room.dir.clone(), room.home.clone()],
         stdin: prepared.stdin,
         deadline,
         run_id: options.run_id.clone(),
@@ -332,7 +341,13 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
         env.push(("CI".to_owned(), "true".to_owned()));
     }
     // The later one of a name counts.
-    env.extend(options.toolchain_env.iter().cloned());
+    // A setup fetches into its own home.
+    let chains = options.toolchain_env.iter();
+    env.extend(
+        chains
+            .filter(|(name, _)| options.home.is_none() || name != "GOMODCACHE")
+            .cloned(),
+    );
     env.extend(options.env.iter().cloned());
     env.extend(runner);
     env
@@ -416,7 +431,7 @@ fn keep_weakest(held: &mut String, now: &str) {
 }
 
 /// The last line that the child wrote, to name a cause when its report is missing.
-fn last_words(output: &SuiteOutput) -> String {
+pub fn last_words(output: &SuiteOutput) -> String {
     let line = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         text.lines()

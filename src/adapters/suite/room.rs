@@ -20,8 +20,8 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Empty directories for one child.
-    pub(super) fn make(scratch: &Path, index: usize) -> Result<Self, String> {
+    /// Empty directories for one child, and its home where that is given.
+    pub(super) fn make(scratch: &Path, index: usize, home: Option<&Path>) -> Result<Self, String> {
         let dir = scratch.join(format!("run-{index}"));
         let failed = |error: std::io::Error| format!("could not make its directory {}: {error}", dir.display());
         match fs::remove_dir_all(&dir) {
@@ -29,7 +29,7 @@ impl Room {
             Ok(()) | Err(_) => {}
         }
         let room = Self {
-            home: dir.join("home"),
+            home: home.map_or_else(|| dir.join("home"), Path::to_owned),
             tmp: dir.join("tmp"),
             dir: dir.clone(),
         };

@@ -67,6 +67,7 @@ pub(crate) fn options(scratch: &Path) -> SuiteOptions {
         toolchain_env: Vec::new(),
         services: Vec::new(),
         env: Vec::new(),
+        home: None,
         scratch: scratch.to_owned(),
         junit: None,
         redactor: Redactor::default(),

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::model::{
     Sha,
+    past::Landed,
     signal::{Change, ChangeKind},
 };
 
@@ -71,6 +72,30 @@ pub(super) async fn landed(
     Ok(Some(landed.collect()))
 }
 
+/// The newest commits of the branch along first parents, from some pages.
+pub(super) async fn lately(
+    session: &Session<'_>,
+    reader: &Reader<'_>,
+    branch: &str,
+    pages: usize,
+) -> Result<Vec<Landed>, Blind> {
+    let mut listed: Vec<Listed> = Vec::new();
+    let url = reader.url(&["commits"], &[("sha", branch), ("per_page", "100")]);
+    reader
+        .pages(url, pages, |body| {
+            listed.extend(parse::<Vec<Listed>>(body, "commits")?);
+            Ok(())
+        })
+        .await?;
+    let landed = first_parents(&listed).filter_map(|commit| {
+        Some(Landed {
+            sha: Sha::parse(&commit.sha).ok()?,
+            title: title(session, commit),
+        })
+    });
+    Ok(landed.collect())
+}
+
 fn first_parents(listed: &[Listed]) -> impl Iterator<Item = &Listed> {
     let next = |commit: &&Listed| {
         let parent = commit.parents.first()?;
@@ -81,7 +106,6 @@ fn first_parents(listed: &[Listed]) -> impl Iterator<Item = &Listed> {
 
 fn change(session: &Session<'_>, place: &Place<'_>, commit: &Listed) -> Option<Change> {
     let sha = Sha::parse(&commit.sha).ok()?;
-    let title = commit.commit.message.lines().next().unwrap_or_default();
     Some(Change {
         at: commit.commit.committer.as_ref()?.date?,
         repo: place.repo.slot.clone(),
@@ -89,10 +113,14 @@ fn change(session: &Session<'_>, place: &Place<'_>, commit: &Listed) -> Option<C
         source: place.collector.to_owned(),
         kind: ChangeKind::Merge,
         key: sha.to_string(),
-        what: session.line(title, 120),
+        what: title(session, commit),
         sha: Some(sha),
         url: commit.html_url.as_ref().map(|url| session.line(url, 300)),
     })
+}
+
+fn title(session: &Session<'_>, commit: &Listed) -> String {
+    session.line(commit.commit.message.lines().next().unwrap_or_default(), 120)
 }
 
 #[cfg(test)]

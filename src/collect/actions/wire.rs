@@ -14,6 +14,8 @@ pub(super) fn parse<T: for<'de> Deserialize<'de>>(body: &[u8], what: &str) -> Re
 
 #[derive(Debug, Deserialize)]
 pub(super) struct RunList {
+    #[serde(default)]
+    pub(super) total_count: Option<usize>,
     pub(super) workflow_runs: Vec<Run>,
 }
 

@@ -68,7 +68,7 @@ pub(super) const APIS: [Api; 13] = [
         name: "health",
         collector: "health",
         probe: true,
-        cap: 256 << 10,
+        cap: 1 << 20,
         config: health,
         spoiled: "/health",
         good: |_| Good::json(r#"{"ok":true}"#),

@@ -1,6 +1,9 @@
 //! What stands around the tests of a repository: services, and variables.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use super::{Checks, exec::OURS};
 use crate::config::{
@@ -11,7 +14,49 @@ use crate::config::{
     raw,
 };
 
+/// Where packages of the common languages come from.
+const PACKAGE_HOSTS: [&str; 21] = [
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "repo.yarnpkg.com",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "index.crates.io",
+    "static.crates.io",
+    "crates.io",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "rubygems.org",
+    "index.rubygems.org",
+    "repo.maven.apache.org",
+    "repo1.maven.org",
+    "plugins.gradle.org",
+    "services.gradle.org",
+    "repo.packagist.org",
+    "packagist.org",
+    "api.nuget.org",
+    "hex.pm",
+    "repo.hex.pm",
+];
+
 impl Checks<'_> {
+    pub(super) fn setup_hosts(&mut self, raw: &[String], at: &JsonPath) -> BTreeSet<String> {
+        let mut hosts: BTreeSet<String> = PACKAGE_HOSTS.map(str::to_owned).into();
+        for (n, text) in raw.iter().enumerate() {
+            let (name, port) = text
+                .rsplit_once(':')
+                .map_or((text.as_str(), None), |(name, port)| (name, Some(port)));
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+            let is_host = !name.is_empty() && name.chars().all(plain);
+            if !is_host || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+                let what = format!("{} is not a host", quote_str(text));
+                self.problem(at.index(n), what, "\"packages.acme.example\"");
+            }
+            hosts.insert(text.to_ascii_lowercase());
+        }
+        hosts
+    }
+
     pub(super) fn services(&mut self, raw: &[raw::Service], at: &JsonPath) -> Vec<Service> {
         let mut services = Vec::new();
         for (n, service) in raw.iter().enumerate() {

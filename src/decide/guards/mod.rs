@@ -16,6 +16,7 @@ mod code;
 mod collect;
 mod content;
 mod data;
+mod executable;
 mod golden;
 mod grow;
 mod hiding;
@@ -68,6 +69,7 @@ mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
 
+pub use executable::{check_nothing, is_executable};
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
 pub use split::{Parts, split};

@@ -52,6 +52,8 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         red: String::new(),
         green_runs: 3,
         red_again: true,
+        undone: Vec::new(),
+        for_person: None,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

@@ -79,6 +79,8 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         red: String::new(),
         green_runs: 2,
         red_again: true,
+        undone: Vec::new(),
+        for_person: None,
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),

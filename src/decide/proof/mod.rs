@@ -17,9 +17,11 @@ mod landed;
 mod red;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 pub use incident::IncidentFacts;
 pub use landed::as_good_as;
+pub use undo::{check_nothing, undone, unseen};
 
 /// The unchanging part of a proof's input.
 #[derive(Debug, Clone)]
@@ -205,6 +207,8 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         red,
         green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
         red_again: grade_is_proven,
+        undone: Vec::new(),
+        for_person: None,
         base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),
         head_counts: runs.head.as_ref().map(counts).unwrap_or_default(),
         commands: facts.commands.clone(),

@@ -153,7 +153,7 @@ pub(super) fn again(facts: &Facts, suite: &Suite, witness: &[String]) -> Result<
 }
 
 /// A failure that shows the fault: by an assertion, or by the incident's own error.
-fn shows(facts: &Facts, result: &TestResult) -> bool {
+pub(super) fn shows(facts: &Facts, result: &TestResult) -> bool {
     is_bad(result) && (result.by_assertion || is_incident(result, &facts.incident))
 }
 

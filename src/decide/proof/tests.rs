@@ -2,6 +2,7 @@ use super::*;
 use crate::{model::Signature, text};
 
 mod again;
+mod undo;
 
 /// A suite in short: `id=p` passes, `s` skips, `a:MESSAGE` fails by assertion, `e:KIND: MESSAGE` is an error inside
 /// the test, `o:KIND: MESSAGE` one outside it (set-up, deadline). Ids may repeat.

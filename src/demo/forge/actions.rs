@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::{
-    Desk,
+    Desk, is_anonymous,
     model::{Job, Model, Stage},
     refuse,
 };
@@ -60,6 +60,9 @@ pub(super) fn jobs(desk: &mut Desk<'_>) -> Result<Reply> {
 
 /// A redirect to where logs are kept, which wants no token.
 pub(super) fn log(desk: &mut Desk<'_>) -> Result<Reply> {
+    if is_anonymous(desk.call) {
+        return Ok(refuse(403, "Must have admin rights to Repository."));
+    }
     let id = desk.number("job_id");
     let done = desk
         .model

@@ -94,7 +94,8 @@ impl Forge {
     }
 
     fn handle(&self, town: &Town, call: &Call, faults: &[Fault], handler: Handler, args: Args) -> Reply {
-        if !self.bearer(call) {
+        let public = is_anonymous(call) && !self.model().settings.private;
+        if !public && !self.bearer(call) {
             return refuse(401, "Bad credentials");
         }
         if call.header("user-agent").is_none() {
@@ -255,6 +256,11 @@ impl Desk<'_> {
         );
         reply.with("link", next)
     }
+}
+
+/// Whoever gives no token sees what is public.
+fn is_anonymous(call: &Call) -> bool {
+    call.method == "GET" && call.header("authorization").is_none()
 }
 
 fn refuse(status: u16, message: &str) -> Reply {

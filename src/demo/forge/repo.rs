@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Desk, git::CommitFacts, refuse};
+use super::{Desk, git::CommitFacts, is_anonymous, refuse};
 use crate::demo::serve::Reply;
 
 pub(super) fn rate_limit(desk: &mut Desk<'_>) -> Result<Reply> {
@@ -45,7 +45,10 @@ pub(super) fn branch(desk: &mut Desk<'_>) -> Result<Reply> {
 }
 
 /// The forge of the world protects by rulesets only.
-pub(super) fn protection(_: &mut Desk<'_>) -> Result<Reply> {
+pub(super) fn protection(desk: &mut Desk<'_>) -> Result<Reply> {
+    if is_anonymous(desk.call) {
+        return Ok(refuse(401, "Requires authentication"));
+    }
     Ok(refuse(404, "Branch not protected"))
 }
 

@@ -1,7 +1,8 @@
 //! The table of what the harness computed, and what it does not show.
 
 use super::{
-    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, place, some_spans, span, words,
+    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, UndoOutcome, place,
+    some_spans, span, words,
 };
 use std::fmt::Write as _;
 
@@ -47,6 +48,9 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
         format!("test {}", some_spans(proof.witness_ids.iter()))
     };
     let _ = writeln!(table, "| {test} | {without} | {with} |");
+    if !proof.undone.is_empty() {
+        let _ = writeln!(table, "| each changed file undone alone | – | {} |", undone(proof));
+    }
     let _ = writeln!(
         table,
         "| all tests | {} | {} |",
@@ -56,6 +60,32 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     let _ = writeln!(table, "| guards (size, tests, paths, secrets) | – | {} |", guards(pr));
     let _ = write!(table, "{}", audit(pr));
     table
+}
+
+/// How many of the changes some test needs, and which none does.
+fn undone(proof: &Proof) -> String {
+    let all = proof.undone.len();
+    let fails = proof
+        .undone
+        .iter()
+        .filter(|undone| matches!(undone.outcome, UndoOutcome::Fails(_)))
+        .count();
+    let needed: Vec<&String> = of(proof, |outcome| matches!(outcome, UndoOutcome::Needed(_)));
+    let unseen: Vec<&String> = of(proof, |outcome| {
+        matches!(outcome, UndoOutcome::Unseen | UndoOutcome::Unknown(_))
+    });
+    let mut text = format!("fails again, {fails} of {all}");
+    for (paths, what) in [(needed, "the rest does not work without"), (unseen, "no test sees")] {
+        if !paths.is_empty() {
+            let _ = write!(text, "; {what} {}", some_spans(paths.into_iter()));
+        }
+    }
+    text
+}
+
+fn of(proof: &Proof, is: impl Fn(&UndoOutcome) -> bool) -> Vec<&String> {
+    let found = proof.undone.iter().filter(|undone| is(&undone.outcome));
+    found.map(|undone| &undone.path).collect()
 }
 
 fn guards(pr: &PrWords<'_>) -> String {

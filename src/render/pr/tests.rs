@@ -69,6 +69,8 @@ fn parts() -> Parts {
             red: "AssertionError: 500 != 200".to_owned(),
             green_runs: 3,
             red_again: true,
+            undone: Vec::new(),
+            for_person: None,
             base_counts: Counts {
                 pass: 30,
                 ..Counts::default()

@@ -13,6 +13,8 @@ use crate::{
 };
 
 mod again;
+mod cargo;
+mod tricks;
 
 type Files<'a> = &'a [(&'a str, &'a str)];
 
@@ -26,6 +28,12 @@ struct Case<'a> {
     /// Source part of the diff.
     fix: Files<'a>,
     exception: (&'a str, &'a str),
+}
+
+/// Nothing is shared beside the trees.
+#[expect(clippy::unnecessary_wraps, reason = "the form that the proof wants")]
+fn kept() -> Result<()> {
+    Ok(())
 }
 
 struct Bench {
@@ -80,6 +88,7 @@ impl Case<'_> {
             test_files: self.tests.iter().map(|(path, _)| (*path).to_owned()).collect(),
             options: options(&at("scratch")),
             work: Some(at("work")),
+            moves: true,
             base: None,
         };
         Bench { dir, trees, request }
@@ -87,7 +96,7 @@ impl Case<'_> {
 
     async fn prove(&self) -> Proven {
         let Bench { dir, trees, request } = self.lay();
-        let proven = prove(&plain, &trees, request).await.unwrap();
+        let proven = prove(&plain, &kept, &trees, request).await.unwrap();
         assert!(!dir.path().join("work").exists(), "every tree is back");
         proven
     }
@@ -215,7 +224,7 @@ async fn a_hanging_test_is_no_red() {
     } = case.lay();
     request.base = base;
     request.options.timeout = Duration::from_millis(400);
-    let proven = prove(&plain, &trees, request).await.unwrap();
+    let proven = prove(&plain, &kept, &trees, request).await.unwrap();
     graded(&proven, "timeout", "not-red: did not end in time");
 }
 
@@ -315,7 +324,7 @@ async fn a_program_within_the_tree_may_not_come_with_the_fix() {
             };
             std::os::unix::fs::symlink(target, tree.join("env/bin/python3")).unwrap();
         }
-        graded(&prove(&plain, &trees, request).await.unwrap(), "venv", expected);
+        graded(&prove(&plain, &kept, &trees, request).await.unwrap(), "venv", expected);
     }
 }
 
@@ -332,7 +341,7 @@ async fn every_tree_but_the_second_head_is_seen_at_one_path() {
             .push((child.cwd.strip_prefix(dir.path()).unwrap().to_owned(), ci));
         plain(child).await
     };
-    graded(&prove(&spy, &trees, request).await.unwrap(), "places", "proven");
+    graded(&prove(&spy, &kept, &trees, request).await.unwrap(), "places", "proven");
     let seen = places.into_inner();
     let seen: Vec<(&str, bool)> = seen.iter().map(|(path, ci)| (path.to_str().unwrap(), *ci)).collect();
     assert_eq!(
@@ -361,7 +370,7 @@ async fn a_stop_gives_no_grade() {
             ..plain(child).await
         }
     };
-    let error = prove(&stopped_at_red, &trees, request).await.err().unwrap();
+    let error = prove(&stopped_at_red, &kept, &trees, request).await.err().unwrap();
     assert!(error.is::<suite::NotRun>(), "{error}");
     assert!(trees.red.exists() && !dir.path().join("work").exists());
 }
@@ -448,50 +457,4 @@ async fn node_proofs() {
             assert_eq!(proven.proof.green_runs, 3, "{name}");
         }
     }
-}
-
-#[tokio::test]
-async fn cargo_proofs() {
-    let base = [
-        (
-            "Cargo.toml",
-            "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[lib]\ndoctest = false\n\n[workspace]\n",
-        ),
-        (
-            "src/lib.rs",
-            "pub fn total(coupon: Option<u32>) -> u32 { 10 - coupon.unwrap() }\n",
-        ),
-        (
-            "tests/old.rs",
-            "#[test]\nfn with_coupon() { assert_eq!(shop::total(Some(1)), 9); }\n",
-        ),
-    ];
-    let fix = [(
-        "src/lib.rs",
-        "pub fn total(coupon: Option<u32>) -> u32 { 10 - coupon.unwrap_or(0) }\n",
-    )];
-    let case = |text| Case {
-        command: "cargo test",
-        base: &base,
-        tests: text,
-        fix: &fix,
-        exception: ("panic", "called `Option::unwrap()` on a `None` value"),
-    };
-    let proven = case(&[(
-        "tests/new.rs",
-        "#[test]\nfn without_coupon() { assert_eq!(shop::total(None), 10); }\n",
-    )])
-    .prove()
-    .await;
-    graded(&proven, "panic of the incident", "proven");
-    assert_eq!(proven.proof.witness_ids, ["new::without_coupon"]);
-    assert_eq!(proven.proof.green_runs, 3);
-
-    let proven = case(&[(
-        "tests/new.rs",
-        "#[test]\nfn without_coupon() { shop::safe_total(None); }\n",
-    )])
-    .prove()
-    .await;
-    graded(&proven, "does not build", "not-red: cannot even be loaded");
 }

@@ -1,16 +1,18 @@
 //! Patterns as a log is searched with them: one automaton for the words of which each pattern needs one, and behind it
 //! the expressions, each compiled when a line first holds one of its words.
 
-use std::sync::OnceLock;
+use std::{cmp::Reverse, sync::OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, Look};
 
-use super::{Level, Pattern, literals};
+use super::{Level, Pattern, PatternKind, literals};
 
 /// Compiled size of one expression.
 const LARGEST: usize = 1 << 20;
+/// So much of a word is looked for.
+const LONGEST_WORD: usize = 16;
 /// Bits of a word of a set.
 const BITS: usize = u64::BITS as usize;
 
@@ -19,6 +21,7 @@ const BITS: usize = u64::BITS as usize;
 pub(super) struct Expression {
     text: String,
     regex: OnceLock<Option<Regex>>,
+    begins_a_line: OnceLock<bool>,
 }
 
 impl Expression {
@@ -26,7 +29,15 @@ impl Expression {
         Self {
             text: text.to_owned(),
             regex: OnceLock::new(),
+            begins_a_line: OnceLock::new(),
         }
+    }
+
+    /// It asks where a line begins, so that framing before it matters.
+    pub(super) fn begins_a_line(&self) -> bool {
+        *self
+            .begins_a_line
+            .get_or_init(|| parse_hir(&self.text).is_none_or(|hir| begins_a_line(&hir)))
     }
 
     /// One that does not compile matches nothing; checks before have said so.
@@ -63,6 +74,8 @@ pub(super) struct Compiled {
     near_start: OnceLock<Search>,
     /// The longest window of any pattern, in seconds.
     pub(super) longest_window: u32,
+    /// Marks of a start, then all others, those first that name an event before others do.
+    order: Vec<usize>,
     /// Some pattern asks where a line begins, so that framing before it matters.
     pub(super) anchored: bool,
 }
@@ -79,7 +92,7 @@ impl Compiled {
             None => None,
         });
         Self {
-            words: words.collect(),
+            words: words.map(|words| Some(beginnings(words?))).collect(),
             windowed: list.iter().map(|pattern| pattern.within_seconds.is_some()).collect(),
             always: OnceLock::new(),
             near_start: OnceLock::new(),
@@ -88,6 +101,7 @@ impl Compiled {
                 .filter_map(|pattern| pattern.within_seconds)
                 .max()
                 .unwrap_or(0),
+            order: by_priority(list),
             anchored: hirs.iter().flatten().any(begins_a_line),
         }
     }
@@ -99,6 +113,11 @@ impl Compiled {
         } else {
             self.always.get_or_init(|| self.build(|n| !self.windowed[n]))
         }
+    }
+
+    /// The candidates in the order in which they are tried.
+    pub(super) fn by_priority(&self, candidates: &Set) -> impl Iterator<Item = usize> {
+        self.order.iter().copied().filter(|n| candidates.contains(*n))
     }
 
     fn build(&self, wanted: impl Fn(usize) -> bool) -> Search {
@@ -177,20 +196,31 @@ impl Set {
         self.0[n / BITS] |= 1 << (n % BITS);
     }
 
+    fn contains(&self, n: usize) -> bool {
+        self.0[n / BITS] & (1 << (n % BITS)) != 0
+    }
+
     fn is_empty(&self) -> bool {
         self.0.iter().all(|bits| *bits == 0)
     }
+}
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
-        self.0.iter().enumerate().flat_map(|(word, bits)| {
-            let mut left = *bits;
-            std::iter::from_fn(move || {
-                let next = (left != 0).then(|| left.trailing_zeros() as usize)?;
-                left &= left - 1;
-                Some(word * BITS + next)
-            })
-        })
-    }
+/// Of long words the beginnings: they are as rare, and the automaton stays small enough to be quick.
+fn beginnings(words: Vec<String>) -> Vec<String> {
+    let cut = |mut word: String| {
+        word.truncate(word.floor_char_boundary(LONGEST_WORD));
+        word
+    };
+    literals::least(words.into_iter().map(cut).collect())
+}
+
+fn by_priority(list: &[Pattern]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..list.len()).collect();
+    order.sort_by_key(|n| match list[*n].kind {
+        PatternKind::Start => None,
+        _ => Some(Reverse(list[*n].priority)),
+    });
+    order
 }
 
 fn begins_a_line(hir: &Hir) -> bool {

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use super::{
     Level,
     prefix::{self, Stripped},
+    shape::{Shape, shape},
     structured,
 };
 
@@ -19,6 +20,8 @@ pub(super) const LONGEST_LINE: usize = 64 * 1024;
 pub(super) struct Framed<'a> {
     /// What the line says, without framing; for a record its message, then its error.
     pub(super) text: Cow<'a, str>,
+    /// How that looks.
+    pub(super) shape: Shape,
     /// The trace that a record carries.
     pub(super) stack: Option<Cow<'a, str>>,
     pub(super) level: Option<Level>,
@@ -33,7 +36,9 @@ pub(super) struct Framed<'a> {
 
 pub(super) fn read(line: &str, now: DateTime<Utc>) -> Framed<'_> {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    layer(&line[..line.floor_char_boundary(LONGEST_LINE)], now, DEEPEST)
+    let mut framed = layer(&line[..line.floor_char_boundary(LONGEST_LINE)], now, DEEPEST);
+    framed.shape = shape(&framed.text);
+    framed
 }
 
 fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
@@ -45,6 +50,7 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
     } = prefix::strip(line, now);
     let mut framed = Framed {
         text: Cow::Borrowed(content),
+        shape: Shape::Blank,
         stack: None,
         level,
         time,

@@ -1,14 +1,14 @@
 //! Joins the lines of one event: a message and its trace, whatever the language. Looks only at the lines around a
 //! candidate; a log of one-line events costs nothing here.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, cell::RefCell, ops::Range, rc::Rc};
 
 use chrono::{DateTime, Utc};
 
 use super::{
     Level,
     framed::{self, Framed},
-    shape::{Shape, State, continues, follow, is_exception, is_header, is_rust_head, is_source, shape, state_of},
+    shape::{Shape, State, continues, follow, is_exception, is_header, is_rust_head, is_source, state_of},
 };
 
 /// Lines and bytes of one event; what comes behind is repetition.
@@ -16,6 +16,8 @@ const MOST_LINES: usize = 200;
 const MOST_BYTES: usize = 32 * 1024;
 /// Lines that are looked back over for the beginning of an event.
 pub(super) const LOOK_BACK: usize = 120;
+/// Lines that are remembered taken apart.
+const RECENT: usize = 4;
 /// Empty lines within one event in a row.
 const MOST_BLANK: usize = 2;
 /// Lines of others that may stand within a trace in a row.
@@ -26,7 +28,7 @@ pub(super) struct Event<'a> {
     pub(super) end: usize,
     /// As it stands in the log, without the lines of others.
     pub(super) raw: Cow<'a, str>,
-    pub(super) lines: Vec<Framed<'a>>,
+    pub(super) lines: Vec<Rc<Framed<'a>>>,
     /// Lines that another process wrote in between.
     pub(super) foreign: Vec<&'a str>,
 }
@@ -37,22 +39,56 @@ impl<'a> Event<'a> {
         Self {
             end: 0,
             raw: Cow::Borrowed(line),
-            lines: vec![framed::read(line.trim_end_matches('\n'), now)],
+            lines: vec![Rc::new(framed::read(line.trim_end_matches('\n'), now))],
             foreign: Vec::new(),
         }
     }
+
+    /// All that its lines say.
+    pub(super) fn says(&self) -> Cow<'_, str> {
+        if let [line] = self.lines.as_slice() {
+            return line.says();
+        }
+        let lines: Vec<Cow<'_, str>> = self.lines.iter().map(|line| line.says()).collect();
+        Cow::Owned(lines.join("\n"))
+    }
 }
 
+/// Where a line starts, and what it says.
+type Read<'a> = (usize, Rc<Framed<'a>>);
+
 /// A log of which whole lines are there; the last one ends with a newline unless the log is over.
-#[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) text: &'a str,
     /// Nothing comes behind it.
-    pub(super) last: bool,
-    pub(super) now: DateTime<Utc>,
+    last: bool,
+    now: DateTime<Utc>,
+    /// Lines that were taken apart last, by where they start: one event's neighbours are the next one's lines.
+    recent: RefCell<[Option<Read<'a>>; RECENT]>,
 }
 
 impl<'a> Window<'a> {
+    pub(super) fn new(text: &'a str, last: bool, now: DateTime<Utc>) -> Self {
+        Self {
+            text,
+            last,
+            now,
+            recent: RefCell::default(),
+        }
+    }
+
+    /// The line between two places, taken apart.
+    fn read(&self, start: usize, end: usize) -> Rc<Framed<'a>> {
+        let mut recent = self.recent.borrow_mut();
+        if let Some((_, line)) = recent.iter().flatten().find(|(known, _)| *known == start) {
+            return line.clone();
+        }
+        let line = Rc::new(framed::read(&self.text[start..end], self.now));
+        recent.rotate_right(1);
+        recent[0] = Some((start, line.clone()));
+        line
+    }
+
     /// The event around the line that starts at `at`; nothing before `floor` belongs to it. None when more of the log
     /// is needed to tell.
     pub(super) fn event(&self, at: usize, floor: usize) -> Option<Event<'a>> {
@@ -65,19 +101,19 @@ impl<'a> Window<'a> {
     }
 
     /// The line that starts at a place, and where the next one starts; None where none is complete.
-    fn line(&self, at: usize) -> Option<(&'a str, usize)> {
+    fn line(&self, at: usize) -> Option<(Rc<Framed<'a>>, usize)> {
         let rest = &self.text[at..];
         match memchr::memchr(b'\n', rest.as_bytes()) {
-            Some(end) => Some((&rest[..end], at + end + 1)),
-            None if self.last && !rest.is_empty() => Some((rest, self.text.len())),
+            Some(end) => Some((self.read(at, at + end), at + end + 1)),
+            None if self.last && !rest.is_empty() => Some((self.read(at, self.text.len()), self.text.len())),
             None => None,
         }
     }
 
-    fn before(&self, at: usize, floor: usize) -> Option<(Framed<'a>, usize)> {
+    fn before(&self, at: usize, floor: usize) -> Option<(Rc<Framed<'a>>, usize)> {
         let above = self.text[floor..at].strip_suffix('\n')?;
         let start = floor + memchr::memrchr(b'\n', above.as_bytes()).map_or(0, |newline| newline + 1);
-        Some((framed::read(&self.text[start..at - 1], self.now), start))
+        Some((self.read(start, at - 1), start))
     }
 
     /// Where the event begins to which a line belongs.
@@ -86,7 +122,6 @@ impl<'a> Window<'a> {
             return at;
         }
         let Some((line, _)) = self.line(at) else { return at };
-        let line = framed::read(line, self.now);
         let mut head = at;
         let mut left = LOOK_BACK;
         if continues(&line) {
@@ -96,8 +131,7 @@ impl<'a> Window<'a> {
         match (self.line(head), self.before(head, floor)) {
             // A logger's line, and below it the exception that it logged.
             (Some((line, _)), Some((header, start))) if is_header(&header) => {
-                let line = framed::read(line, self.now);
-                let traced = shape(&line.text) == Shape::Traceback || (!line.begins && is_exception(&line.text));
+                let traced = line.shape == Shape::Traceback || (!line.begins && is_exception(&line.text));
                 if traced { start } else { head }
             }
             _ => head,
@@ -128,7 +162,7 @@ impl<'a> Window<'a> {
             *left -= 1;
             let first = place == at;
             place = start;
-            match shape(&line.text) {
+            match line.shape {
                 Shape::Traceback => return self.head_of_trace_chain(place, floor, left),
                 Shape::Indented | Shape::Blank | Shape::Part if !line.begins => {}
                 Shape::Plain if first && is_rust_head(&line.text) => return place,
@@ -144,13 +178,13 @@ impl<'a> Window<'a> {
         let Some((line, start)) = self.before(at, floor) else {
             return at;
         };
-        if shape(&line.text) != Shape::Blank {
+        if line.shape != Shape::Blank {
             return at;
         }
         let Some((line, start)) = self.before(start, floor) else {
             return at;
         };
-        if shape(&line.text) != Shape::Part || *left == 0 {
+        if line.shape != Shape::Part || *left == 0 {
             return at;
         }
         let above = self.above(start, floor, left);
@@ -163,16 +197,14 @@ impl<'a> Window<'a> {
 
     fn forward(&self, start: usize) -> Option<Event<'a>> {
         let (first, mut next) = self.line(start)?;
-        let first = framed::read(first, self.now);
-        let mut state = state_of(&first.text, State::Open);
+        let mut state = state_of(&first, State::Open);
         let header = is_header(&first);
         let mut lines = vec![first];
         let mut foreign: Vec<Range<usize>> = Vec::new();
         let mut end = next;
         let mut blank = 0;
         while let Some((line, behind)) = self.line(next) {
-            let line = framed::read(line, self.now);
-            if shape(&line.text) == Shape::Blank && !line.begins {
+            if line.shape == Shape::Blank && !line.begins {
                 blank += 1;
                 if blank > MOST_BLANK {
                     return Some(self.cut(start, end, lines, foreign));
@@ -211,11 +243,10 @@ impl<'a> Window<'a> {
             let Some((line, behind)) = self.line(next) else {
                 return self.last.then_some(false);
             };
-            let line = framed::read(line, self.now);
             let inner = state == State::Traceback
                 && !line.begins
-                && (shape(&line.text) == Shape::Indented || is_exception(&line.text));
-            if inner || shape(&line.text) == Shape::Part {
+                && (line.shape == Shape::Indented || is_exception(&line.text));
+            if inner || line.shape == Shape::Part {
                 return Some(true);
             }
             if !is_calm(&line) {
@@ -226,7 +257,7 @@ impl<'a> Window<'a> {
         Some(false)
     }
 
-    fn cut(&self, start: usize, end: usize, lines: Vec<Framed<'a>>, foreign: Vec<Range<usize>>) -> Event<'a> {
+    fn cut(&self, start: usize, end: usize, lines: Vec<Rc<Framed<'a>>>, foreign: Vec<Range<usize>>) -> Event<'a> {
         let mut raw = Cow::Borrowed(&self.text[start..end]);
         let mut from = start;
         let within: Vec<Range<usize>> = foreign.into_iter().filter(|range| range.end <= end).collect();

@@ -12,12 +12,11 @@ const MOST_WORDS: usize = 256;
 /// Characters that one place may hold for the words around it to be spelled out.
 const MOST_IN_CLASS: usize = 4;
 /// Words that many healthy lines hold as well: chosen only where there is nothing else.
-const COMMON: [&str; 44] = [
+const COMMON: [&str; 43] = [
     "after",
     "agent",
     "allowed",
     "attempts",
-    "boot",
     "code",
     "config",
     "connection",
@@ -65,7 +64,7 @@ pub(super) fn required(hir: &Hir) -> Option<Vec<String>> {
 }
 
 /// Words without those that hold another one of them: finding the shorter one is enough.
-fn least(mut words: Vec<String>) -> Vec<String> {
+pub(super) fn least(mut words: Vec<String>) -> Vec<String> {
     words.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     let mut kept: Vec<String> = Vec::new();
     for word in words {
@@ -218,7 +217,10 @@ fn best(choices: impl IntoIterator<Item = Vec<String>>) -> Option<Vec<String>> {
         let common = words.iter().any(|word| COMMON.contains(&bare(word).as_str()));
         let shortest = words.iter().map(|word| bare(word).len()).min().unwrap_or(0);
         let whole = words.iter().map(String::len).min();
-        (shortest >= SHORTEST).then_some((!common, shortest.min(8), std::cmp::Reverse(words.len()), whole))
+        // Of short words those are rarer that stand with what is around them.
+        let around = whole.map(|length| length.min(8));
+        let few = std::cmp::Reverse(words.len());
+        (shortest >= SHORTEST).then_some((!common, shortest.min(8), around, few, whole))
     };
     choices
         .into_iter()

@@ -29,7 +29,7 @@ mod structured;
 mod tests;
 mod time;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, cell::LazyCell, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
@@ -126,7 +126,7 @@ pub struct Found {
 pub fn open_tail(text: &str, now: DateTime<Utc>) -> usize {
     let last = text.strip_suffix('\n').unwrap_or(text);
     let line = last.rfind('\n').map_or(0, |newline| newline + 1);
-    let window = Window { text, last: true, now };
+    let window = Window::new(text, true, now);
     text.len() - window.begin(line, 0)
 }
 
@@ -234,11 +234,7 @@ impl Reading {
             return;
         }
         self.scanned = end;
-        let window = Window {
-            text: &text[..end],
-            last,
-            now: self.matcher.now,
-        };
+        let window = Window::new(&text[..end], last, self.matcher.now);
         if self.first && end > 0 {
             self.first = false;
             let line = window.text.lines().next().unwrap_or_default();
@@ -331,21 +327,30 @@ impl Matcher {
             .lines
             .iter()
             .all(|line| !line.record && !line.wrapped && line.stack.is_none());
-        let says = (!plain || compiled.anchored || event.lines.len() > 1).then(|| {
-            let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
-            lines.join("\n")
+        let says = LazyCell::new(|| {
+            let wanted = !plain || compiled.anchored || event.lines.len() > 1;
+            wanted.then(|| event.says()).filter(|says| says != raw)
         });
-        let says = says.filter(|says| says != raw);
+        // What stands at the end of a line is found there, unless it has to begin it.
+        let within = LazyCell::new(|| says.as_deref().is_some_and(|says| is_end_of(says, raw)));
+        let matches = |expression: &compiled::Expression| {
+            expression.is_match(raw)
+                || ((expression.begins_a_line() || !*within)
+                    && says.as_deref().is_some_and(|says| expression.is_match(says)))
+        };
         let list = self.patterns.list();
-        let mut best: Option<usize> = None;
         // Lines of several processes may come a little out of order.
         let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
         self.near_start = self.started_at.is_some_and(|started| at - started <= window);
-        let matches = |expression: &compiled::Expression| {
-            expression.is_match(raw) || says.as_deref().is_some_and(|says| expression.is_match(says))
-        };
-        for n in candidates.iter() {
+        let (before, mut start, mut best) = (self.started_at, None, None);
+        for n in compiled.by_priority(&candidates) {
             let pattern = &list[n];
+            // A start counts for the patterns behind it.
+            let started_at = if start.is_some_and(|start| start < n) {
+                Some(at)
+            } else {
+                before
+            };
             let in_level = match (pattern.level, level) {
                 (Some(least), Some(level)) => level >= least,
                 // Unknown is not harmless; but what is found by its level alone needs one.
@@ -353,32 +358,42 @@ impl Matcher {
                 (None, _) => true,
             };
             if !in_level
-                || !self.in_window(pattern, at)
+                || !in_window(pattern, started_at, at)
                 || !pattern.regex.as_ref().is_none_or(matches)
                 || pattern.except.as_ref().is_some_and(matches)
             {
                 continue;
             }
             if pattern.kind == PatternKind::Start {
-                self.started_at = Some(at);
-                self.near_start = true;
-            } else if best.is_none_or(|known| list[known].priority < pattern.priority) {
+                start.get_or_insert(n);
+            } else {
                 best = Some(n);
+                break;
             }
+        }
+        if start.is_some() {
+            self.started_at = Some(at);
+            self.near_start = true;
         }
         best
     }
+}
 
-    /// Whether an event is near enough to a start for a pattern that asks for it.
-    fn in_window(&self, pattern: &Pattern, at: DateTime<Utc>) -> bool {
-        let Some(within) = pattern.within_seconds else {
-            return true;
-        };
-        self.started_at.is_some_and(|started| {
-            let since = at - started;
-            since >= TimeDelta::zero() && since <= TimeDelta::seconds(within.into())
-        })
-    }
+/// Whether a text ends with another one that begins where a word may.
+fn is_end_of(end: &str, text: &str) -> bool {
+    let before = text.strip_suffix(end).and_then(|rest| rest.bytes().next_back());
+    before.is_some_and(|b| !b.is_ascii_alphanumeric() && b != b'_')
+}
+
+/// Whether an event is near enough to a start for a pattern that asks for it.
+fn in_window(pattern: &Pattern, started_at: Option<DateTime<Utc>>, at: DateTime<Utc>) -> bool {
+    let Some(within) = pattern.within_seconds else {
+        return true;
+    };
+    started_at.is_some_and(|started| {
+        let since = at - started;
+        since >= TimeDelta::zero() && since <= TimeDelta::seconds(within.into())
+    })
 }
 
 /// The event as the program wrote it: without the records that containers put around lines.
@@ -386,8 +401,7 @@ fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
     if !event.lines.iter().any(|line| line.wrapped) {
         return Cow::Borrowed(raw);
     }
-    let lines: Vec<Cow<'_, str>> = event.lines.iter().map(framed::Framed::says).collect();
-    Cow::Owned(lines.join("\n"))
+    Cow::Owned(event.says().into_owned())
 }
 
 /// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.

@@ -33,7 +33,7 @@ pub(super) enum State {
 
 /// The state after a line that belongs to the event; None for one that does not.
 pub(super) fn follow(state: State, line: &Framed<'_>, below_header: bool, after_blank: bool) -> Option<State> {
-    let shape = shape(&line.text);
+    let shape = line.shape;
     let part = shape == Shape::Part || shape == Shape::Traceback;
     if line.begins && !part {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn follow(state: State, line: &Framed<'_>, below_header: bool, after_
     }
     match (state, shape) {
         (_, Shape::Traceback) if below_header || state == State::Chained => Some(State::Traceback),
-        (_, Shape::Part) => Some(state_of(&line.text, state)),
+        (_, Shape::Part) => Some(state_of(line, state)),
         (_, Shape::Indented) if !after_blank || state == State::Go || state == State::Traceback => Some(state),
         // The last line of a traceback; what is chained to it says so.
         (State::Traceback, Shape::Plain) if !after_blank => Some(State::Open),
@@ -57,8 +57,9 @@ pub(super) fn follow(state: State, line: &Framed<'_>, below_header: bool, after_
     }
 }
 
-pub(super) fn state_of(text: &str, before: State) -> State {
-    if shape(text) == Shape::Traceback {
+pub(super) fn state_of(line: &Framed<'_>, before: State) -> State {
+    let text = &*line.text;
+    if line.shape == Shape::Traceback {
         State::Traceback
     } else if text.starts_with("panic: ") || text.starts_with("fatal error: ") || text.starts_with("goroutine ") {
         State::Go
@@ -74,7 +75,7 @@ pub(super) fn state_of(text: &str, before: State) -> State {
 }
 
 pub(super) fn continues(line: &Framed<'_>) -> bool {
-    match shape(&line.text) {
+    match line.shape {
         Shape::Part => true,
         Shape::Indented | Shape::Blank => !line.begins,
         Shape::Traceback | Shape::Plain => false,
@@ -140,8 +141,10 @@ fn is_part(content: &str) -> bool {
         b'.' => content.starts_with("... ") && content.ends_with(" more"),
         b'#' => content[1..].starts_with(|c: char| c.is_ascii_digit()) && content.contains(' '),
         b'0'..=b'9' => numbered(),
-        _ if content.contains(".rb:") && is_ruby(content) => true,
-        _ => PARTS.iter().any(|part| content.starts_with(part)),
+        first => {
+            let begins = |part: &&str| part.as_bytes()[0] == first && content.starts_with(part);
+            PARTS.iter().any(begins) || (content.ends_with('\'') && is_ruby(content))
+        }
     }
 }
 
@@ -193,6 +196,6 @@ fn is_closer(text: &str) -> bool {
 pub(super) fn is_header(line: &Framed<'_>) -> bool {
     !line.record
         && line.level.is_some_and(|level| level >= Level::Error)
-        && shape(&line.text) == Shape::Plain
+        && line.shape == Shape::Plain
         && !is_exception(&line.text)
 }

@@ -249,10 +249,8 @@ impl<'de> Visitor<'de> for Reader {
 
 /// `level=error msg="…" err="…"`; a line without a level or message of this form is no record.
 fn pairs(line: &str, now: DateTime<Utc>) -> Option<Record<'_>> {
-    if !["level=", "lvl=", "severity=", "msg="]
-        .iter()
-        .any(|key| line.contains(key))
-    {
+    let keyed = |key: &&str| line.contains(*key);
+    if !line.as_bytes().contains(&b'=') || !["level=", "lvl=", "severity=", "msg="].iter().any(keyed) {
         return None;
     }
     let mut fields = Fields::default();

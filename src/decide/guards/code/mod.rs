@@ -11,6 +11,8 @@ mod mocks;
 mod suppress;
 mod swallow;
 
+pub(super) use swallow::is_log;
+
 use std::collections::BTreeSet;
 
 use super::{

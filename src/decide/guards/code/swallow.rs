@@ -110,7 +110,7 @@ fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
     }
 }
 
-fn is_log(path: &str) -> bool {
+pub(in crate::decide::guards) fn is_log(path: &str) -> bool {
     let words = [
         "log",
         "logger",

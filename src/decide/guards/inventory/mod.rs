@@ -98,6 +98,12 @@ pub(super) struct Case {
     body: String,
 }
 
+impl Case {
+    pub(super) fn checks_anything(&self) -> bool {
+        !self.checks.is_empty()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Statement {
     flat: String,

@@ -43,7 +43,7 @@ async fn a_red_that_comes_from_running_first_is_no_proof() {
                 mut request,
             } = case.lay();
             request.facts.red_again = when;
-            let proven = prove(&plain, &trees, request).await.unwrap();
+            let proven = prove(&plain, &kept, &trees, request).await.unwrap();
             graded(
                 &proven,
                 case.command,
@@ -62,7 +62,7 @@ async fn a_test_that_leaves_files_behind_is_judged_on_a_fresh_tree() {
     graded(&proven, "littering", "not-green");
     let mut bench = shop(&[("tests/test_new.py", &littering)]).lay();
     bench.request.facts.alone_runs = 0;
-    let proven = prove(&plain, &bench.trees, bench.request).await.unwrap();
+    let proven = prove(&plain, &kept, &bench.trees, bench.request).await.unwrap();
     graded(&proven, "littering, never twice in one tree", "proven");
     assert!(proven.runs.red_fresh.is_some() && proven.proof.red_again);
 }
