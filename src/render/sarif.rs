@@ -10,8 +10,10 @@ const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub fn log(report: &GuardReport) -> Value {
     let ids: BTreeSet<&str> = report.findings.iter().map(|f| f.rule.as_str()).collect();
-    let rules: Vec<Value> = ids.iter().map(|id| json!({ "id": id, "name": name(id) })).collect();
-    let results: Vec<Value> = report.findings.iter().map(|f| result(f, &ids)).collect();
+    let rules: Vec<Value> = ids.iter().map(|id| rule(id, report)).collect();
+    // What stands for the diff as a whole is shown at its first file: code scanning takes no result without a place.
+    let whole = report.paths.first().map_or(".", String::as_str);
+    let results: Vec<Value> = report.findings.iter().map(|f| result(f, &ids, whole)).collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -28,12 +30,31 @@ pub fn log(report: &GuardReport) -> Value {
     })
 }
 
-fn result(finding: &Finding, ids: &BTreeSet<&str>) -> Value {
-    let level = match finding.verdict {
+/// A rule with the texts that code scanning shows beside its results.
+fn rule(id: &str, report: &GuardReport) -> Value {
+    let said = report.findings.iter().find(|f| f.rule == id);
+    let why = said.map_or(id, |f| f.why.as_str());
+    let hardest = report.findings.iter().filter(|f| f.rule == id).map(|f| f.verdict).max();
+    json!({
+        "id": id,
+        "name": name(id),
+        "shortDescription": { "text": id.replace('-', " ") },
+        "fullDescription": { "text": format!("A change that may weaken what judges it: {why}") },
+        "help": { "text": "Undo the change, or let a person decide about it." },
+        "defaultConfiguration": { "level": hardest.map_or("warning", level) },
+        "properties": { "tags": ["guard"], "precision": "high" },
+    })
+}
+
+fn level(verdict: GuardVerdict) -> &'static str {
+    match verdict {
         GuardVerdict::Reject => "error",
         GuardVerdict::NeedsHuman => "warning",
         GuardVerdict::Accept => "note",
-    };
+    }
+}
+
+fn result(finding: &Finding, ids: &BTreeSet<&str>, whole: &str) -> Value {
     let mut text = finding.why.clone();
     for (word, line) in [("was", &finding.was), ("is", &finding.is)] {
         if !line.is_empty() {
@@ -43,16 +64,14 @@ fn result(finding: &Finding, ids: &BTreeSet<&str>) -> Value {
     let mut value = json!({
         "ruleId": finding.rule,
         "ruleIndex": ids.iter().position(|id| *id == finding.rule),
-        "level": level,
+        "level": level(finding.verdict),
         "message": { "text": text },
     });
-    if !finding.path.is_empty() {
-        let mut place = json!({ "artifactLocation": { "uri": uri(&finding.path) } });
-        if let Some(line) = finding.line {
-            place["region"] = json!({ "startLine": line.max(1) });
-        }
-        value["locations"] = json!([{ "physicalLocation": place }]);
-    }
+    let path = if finding.path.is_empty() { whole } else { &finding.path };
+    value["locations"] = json!([{ "physicalLocation": {
+        "artifactLocation": { "uri": uri(path) },
+        "region": { "startLine": finding.line.unwrap_or(1).max(1) },
+    } }]);
     value
 }
 
@@ -100,7 +119,7 @@ mod tests {
                 finding("skip-added", GuardVerdict::Reject, "a b/\u{e9}.py", Some(3)),
                 finding("oversized", GuardVerdict::NeedsHuman, "", None),
             ],
-            paths: vec![],
+            paths: vec!["src/z.rs".to_owned()],
             added: 0,
             removed: 0,
         }
@@ -120,6 +139,55 @@ mod tests {
         let place = &first["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "a%20b/%C3%A9.py");
         assert_eq!(place["region"]["startLine"], 3);
-        assert!(run["results"][1].get("locations").is_none());
+        // What has no path of its own stands at the first file of the diff.
+        let whole = &run["results"][1]["locations"][0]["physicalLocation"];
+        assert_eq!(whole["artifactLocation"]["uri"], "src/z.rs");
+        assert_eq!(whole["region"]["startLine"], 1);
+    }
+
+    /// The published schema lies in the build folder once `scripts/check-sarif` has fetched it.
+    #[test]
+    fn the_published_schema_accepts_it() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/target/sarif/sarif-2.1.0.json");
+        let Ok(text) = std::fs::read_to_string(path) else {
+            println!("skipped (optional): no {path}; scripts/check-sarif fetches it");
+            return;
+        };
+        let schema = serde_json::from_str(&text).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let errors = |value: &Value| -> Vec<String> { validator.iter_errors(value).map(|e| e.to_string()).collect() };
+        let nothing = GuardReport {
+            verdict: GuardVerdict::Accept,
+            findings: vec![],
+            ..report()
+        };
+        for report in [report(), nothing] {
+            assert_eq!(errors(&log(&report)), Vec::<String>::new());
+        }
+        // The schema refuses what is none.
+        let mut wrong = log(&report());
+        wrong["runs"][0]["results"][0]["level"] = json!("fatal");
+        assert!(!errors(&wrong).is_empty());
+    }
+
+    /// What code scanning needs beyond the schema.
+    #[test]
+    fn code_scanning_takes_it() {
+        let log = log(&report());
+        let run = &log["runs"][0];
+        for rule in run["tool"]["driver"]["rules"].as_array().unwrap() {
+            for text in ["shortDescription", "fullDescription", "help"] {
+                assert!(rule[text]["text"].as_str().is_some_and(|t| !t.is_empty()), "{rule}");
+            }
+        }
+        for result in run["results"].as_array().unwrap() {
+            let place = &result["locations"][0]["physicalLocation"];
+            assert!(place["region"]["startLine"].as_u64() >= Some(1), "{result}");
+            assert!(
+                place["artifactLocation"]["uri"]
+                    .as_str()
+                    .is_some_and(|u| !u.starts_with('/'))
+            );
+        }
     }
 }

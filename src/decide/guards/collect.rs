@@ -75,7 +75,10 @@ impl Collect {
             Grammar::Script | Grammar::Tsx => return self.finds_script(&file.normal, name),
             Grammar::Python => (name.starts_with("test") || name.ends_with("_test.py")) || name == "conftest.py",
             Grammar::Go => {
-                name.ends_with("_test.go") && !name.starts_with(['_', '.']) && !file.normal.contains("testdata/")
+                name.ends_with("_test.go")
+                    && !name.starts_with(['_', '.'])
+                    && !file.normal.contains("testdata/")
+                    && !is_of_another_platform(name)
             }
             Grammar::Rust => {
                 // What a manifest names elsewhere is seldom, and then the base's file was not found either.
@@ -145,6 +148,15 @@ impl Collect {
             dirs && included && !matches(&patterns.exclude, relative)
         })
     }
+}
+
+/// Go compiles a file of this name on one system or processor only, and not where tests mostly run.
+fn is_of_another_platform(name: &str) -> bool {
+    let bare = name.trim_end_matches("_test.go");
+    let last = bare.rsplit_once('_').map_or("", |(_, last)| last);
+    let systems = "windows darwin freebsd netbsd openbsd plan9 solaris aix android ios js wasip1 dragonfly illumos";
+    let processors = "386 arm arm64 mips mips64 mipsle mips64le ppc64 ppc64le riscv64 s390x wasm loong64";
+    super::listed::listed(systems, last) || super::listed::listed(processors, last)
 }
 
 fn is_above(config: &str, path: &str) -> bool {

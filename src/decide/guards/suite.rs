@@ -1,12 +1,12 @@
 //! The layer of tests: which files hold them, whether their runner finds them, and what became of each case.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Diff, Hit, Kind, Kinds,
     answer::{Answers, is_test, renames, stem},
     collect::Collect,
-    inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten},
+    inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten, skipping_hooks},
     path::normal,
     syntax::{Ast, Grammar, Kind as Node, parse},
     view::{File, Trees},
@@ -45,6 +45,12 @@ pub(super) fn check(
         hits.extend(unread.map(|why| (at, hit(why))));
         let both = trees.old.get(&at).zip(trees.new.get(&at)).filter(|_| is_test);
         hits.extend(both.iter().flat_map(|(o, n)| fewer_inputs(o, n)).map(|hit| (at, hit)));
+        let head = trees.new.get(&at).filter(|_| is_test);
+        hits.extend(
+            head.iter()
+                .flat_map(|n| skipping_hooks(trees.old.get(&at), n))
+                .map(|hit| (at, hit)),
+        );
         let any = |i: &Option<Inventory>| i.as_ref().is_some_and(|i| !i.cases.is_empty());
         if !any(&old) && !any(&new) {
             let answer = answers.to_data(&file.normal);
@@ -71,6 +77,8 @@ pub(super) fn check(
         places.push(at);
     }
     hits.extend(lost_modules(files, trees));
+    hits.extend(lost_suites(files, trees));
+    hits.extend(lost_examples(files, trees));
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
     hits
@@ -111,6 +119,71 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
                 let why = "the tests of this module are not compiled any more";
                 let hit = Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned());
                 out.push((*at, hit.change(&format!("mod {name};"), "")));
+            }
+        }
+    }
+    out
+}
+
+/// Examples in comments that were compiled or run and are not any more.
+fn lost_examples(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
+    let fences = |ast: &Ast<'_>| -> (usize, usize) {
+        let lines = ast.comments().iter().flat_map(|c| ast.source(*c).lines());
+        let marks = lines.filter_map(|l| l.trim_start_matches(['/', '!', '*', ' ']).strip_prefix("```"));
+        let opened: Vec<&str> = marks.step_by(2).map(str::trim).collect();
+        let off = |m: &&&str| {
+            m.split(',')
+                .any(|w| matches!(w.trim(), "ignore" | "text" | "no_run" | "compile_fail"))
+        };
+        let count = opened.iter().filter(off).count();
+        (opened.len() - count, count)
+    };
+    let mut out = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let (Some(old), Some(new)) = (trees.old.get(&at), trees.new.get(&at)) else {
+            continue;
+        };
+        let (was, is) = (fences(old), fences(new));
+        let skips = |text: Option<&str>| text.unwrap_or_default().matches("# doctest: +SKIP").count();
+        let rust = new.grammar == Grammar::Rust && is.0 < was.0 && is.1 > was.1;
+        let python = new.grammar == Grammar::Python && skips(file.new) > skips(file.old);
+        if rust || python {
+            let why = "an example in the documentation is not run any more";
+            out.push((at, Hit::new("skip-added", GuardVerdict::Reject, why.to_owned())));
+        }
+    }
+    out
+}
+
+/// Methods of a suite in Go run only where a test runs the suite.
+fn lost_suites(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
+    let runs = |ast: &Ast<'_>| -> BTreeSet<String> {
+        let calls = ast
+            .walk(Ast::ROOT)
+            .filter(|n| ast.kind(*n) == Node::Call && ast.path(*n) == "suite.Run");
+        let named = calls.flat_map(|c| ast.walk(c).collect::<Vec<_>>());
+        named
+            .filter(|n| ast.kind(*n) == Node::Name && ast.word(*n).starts_with(char::is_uppercase))
+            .map(|n| ast.word(n).to_owned())
+            .collect()
+    };
+    let go = |(at, ast): &(&usize, &Ast<'_>)| ast.grammar == Grammar::Go && matches!(files[**at].kind, Kind::Test(_));
+    let kept: BTreeSet<String> = trees.new.iter().filter(go).flat_map(|(_, ast)| runs(ast)).collect();
+    let mut out = Vec::new();
+    for (at, old) in trees.old.iter().filter(go) {
+        for name in runs(old).into_iter().filter(|n| !kept.contains(n)) {
+            let methods = trees.new.values().any(|ast| {
+                let methods = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Node::Function);
+                methods.map(|m| ast.source(m)).any(|s| {
+                    s.starts_with("func (")
+                        && s.split(')').next().is_some_and(|r| r.ends_with(&name))
+                        && s.contains(") Test")
+                })
+            });
+            if methods {
+                let why = "nothing runs the methods of this suite any more";
+                let hit = Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned());
+                out.push((*at, hit.change(&name, "")));
             }
         }
     }

@@ -130,7 +130,8 @@ fn manifest(file: &File<'_>) -> Vec<Hit> {
     let of = |list: &[Setting]| -> Vec<Setting> {
         list.iter()
             .filter(|s| {
-                s.path.iter().any(|k| is_dependencies(k))
+                let named = name == "pom.xml" && s.path.iter().any(|k| k == "properties") && is_version(s);
+                (named || s.path.iter().any(|k| is_dependencies(k)))
                     && !s.path.iter().any(|k| k == "configuration" || k == "executions")
             })
             .cloned()
@@ -145,6 +146,15 @@ fn manifest(file: &File<'_>) -> Vec<Hit> {
         hits.push(change("a dependency goes away"));
     }
     hits
+}
+
+/// A property of Maven that holds the version of something.
+fn is_version(setting: &Setting) -> bool {
+    let key = setting.path.last().map(|k| k.to_lowercase()).unwrap_or_default();
+    let of_language = ["java.version", "maven.compiler", "project."]
+        .iter()
+        .any(|w| key.contains(w));
+    key.contains("version") && !of_language && setting.value.contains('.')
 }
 
 fn dependency(setting: &Setting) -> Hit {

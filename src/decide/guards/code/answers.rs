@@ -91,7 +91,12 @@ pub(super) fn check(tests: &Tests, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &
         let Some((body, patterns)) = new.kids(id).split_last() else {
             continue;
         };
-        let inputs: Vec<Id> = patterns.iter().copied().filter(|p| is_literal(new, *p)).collect();
+        let inside = |p: &Id| new.walk(*p).collect::<Vec<_>>();
+        let inputs: Vec<Id> = patterns
+            .iter()
+            .flat_map(inside)
+            .filter(|p| is_literal(new, *p))
+            .collect();
         if answers(tests, old, new, id, &inputs, *body) {
             hits.push(reject("special-cased", new, id, WHY));
         }
@@ -283,13 +288,16 @@ fn is_table_of_answers(tests: &Tests, ast: &Ast<'_>, id: Id) -> bool {
     let pairs: Vec<Id> = ast.kids_of(id, Kind::Pair).collect();
     pairs.iter().any(|pair| {
         let [key, answer] = ast.kids(*pair) else { return false };
-        if !is_literal(ast, *key) || !is_literal(ast, *answer) {
+        let literals: Vec<Id> = ast.walk(*answer).filter(|n| is_literal(ast, *n)).collect();
+        let made = matches!(ast.kind(*answer), Kind::List | Kind::Map);
+        if !is_literal(ast, *key) || !(is_literal(ast, *answer) || made && !literals.is_empty()) {
             return false;
         }
-        let (input, output) = (value(ast, *key), value(ast, *answer));
+        let input = value(ast, *key);
+        let outputs: Vec<String> = literals.iter().map(|l| value(ast, *l)).collect();
         let whole = input
             .trim_matches('"')
             .contains(|c: char| c.is_ascii_digit() || c == ' ');
-        !is_trivial(&input) && (local || whole) && tests.know(&[input], &[output])
+        !is_trivial(&input) && (local || whole) && tests.know(&[input], &outputs)
     })
 }

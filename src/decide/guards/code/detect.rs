@@ -46,7 +46,7 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let mut told = 0;
     for id in fresh(old, new, &kinds) {
         // The smallest node that says it is enough.
-        if told < 3 && looks(new, id) {
+        if told < 3 && (looks(new, id) || mirrored(new, id)) {
             told += 1;
             hits.push(reject("special-cased", new, id, WHY));
         }
@@ -72,6 +72,7 @@ fn is_variable(ast: &Ast<'_>, id: Id) -> bool {
     let path = ast.path(id);
     (path.contains("env.") || path.contains("ENV.")) && listed(VARIABLES, ast.word(id))
         || path.ends_with("import.meta.vitest")
+        || ast.source(id) == "import.meta.vitest"
         || path.ends_with("testing.Testing")
         || matches!(
             path.as_str(),
@@ -96,7 +97,8 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
     let texts: Vec<&str> = args.iter().filter_map(|a| text(*a)).collect();
     let environment =
         path.to_lowercase().contains("env") || path.ends_with("LookupEnv") || path.contains("getProperty");
-    if environment && texts.iter().any(|t| listed(VARIABLES, t)) {
+    let property = path.ends_with("getProperty") && texts.iter().any(|t| is_test_property(t));
+    if property || environment && texts.iter().any(|t| listed(VARIABLES, t)) {
         return true;
     }
     match path.as_str() {
@@ -114,9 +116,69 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
     }
 }
 
+/// A program that reads its own stack or modules beside a word for tests.
+fn mirrored(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(id);
+    let last = path.rsplit('.').next().unwrap_or_default();
+    let stack = match ast.kind(id) {
+        Kind::Call => {
+            let words = "stack extract_stack currentframe _getframe caller caller_locations getStackTrace Callers \
+                GetAssemblies GetLoadedModules StackTrace";
+            listed(words, last)
+        }
+        Kind::Name => ast.grammar == Grammar::Ruby && listed("caller caller_locations", ast.word(id)),
+        _ => false,
+    };
+    if !stack {
+        return argued(ast, id) || by_thread(ast, id);
+    }
+    let within = |n: Id| matches!(ast.kind(n), Kind::Function | Kind::Lambda);
+    let around = ast.above(id).filter(|up| within(*up)).last().unwrap_or(Ast::ROOT);
+    ast.walk(around).filter(|n| ast.kind(*n) == Kind::Text).any(|n| {
+        let text = literal::inner(ast.source(n)).to_lowercase();
+        text.len() <= 24 && (is_runner(&text) || text.contains("test") || text.contains("spec"))
+    })
+}
+
+/// The arguments of the program are searched for a runner: `argv.some((a) => /mocha/.test(a))`.
+fn argued(ast: &Ast<'_>, id: Id) -> bool {
+    let mirror =
+        |n: Id| matches!(ast.kind(n), Kind::Name | Kind::Member) && listed("argv orig_argv ARGV Args", ast.word(n));
+    let runner = |n: Id| ast.kind(n) == Kind::Text && is_runner(literal::inner(ast.source(n)).trim_matches('/'));
+    let nodes: Vec<Id> = ast.walk(id).take(80).collect();
+    matches!(ast.kind(id), Kind::Call | Kind::Binary)
+        && nodes.iter().any(|n| mirror(*n))
+        && nodes.iter().any(|n| runner(*n))
+}
+
+/// Rust names the thread of a test after it.
+fn by_thread(ast: &Ast<'_>, id: Id) -> bool {
+    let compares = match ast.kind(id) {
+        Kind::Call => {
+            let last = ast.chain(id).last().map_or("", |l| l.name);
+            matches!(
+                last,
+                "is_some_and" | "map_or" | "contains" | "starts_with" | "ends_with" | "is_none_or"
+            )
+        }
+        Kind::Binary => true,
+        _ => false,
+    };
+    let names = || {
+        ast.path(id).contains("thread.current") || ast.flat(id).replace(' ', "").contains("thread::current().name()")
+    };
+    ast.grammar == Grammar::Rust && compares && names() && ast.walk(id).any(|n| ast.kind(n) == Kind::Text)
+}
+
 fn is_runner(text: &str) -> bool {
     let lower = text.to_lowercase();
     words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':']).any(|part| part == r))
+}
+
+/// A property that a build gives to the process of its tests.
+fn is_test_property(text: &str) -> bool {
+    let mut parts = text.split(['.', '_', '-']);
+    parts.any(|p| matches!(p, "test" | "surefire" | "failsafe" | "junit" | "testng"))
 }
 
 fn is_test_text(text: &str) -> bool {

@@ -14,7 +14,7 @@ const PYTEST: &str = "\
     pytest_runtest_call pytest_sessionfinish pytest_pyfunc_call pytest_report_teststatus \
     pytest_exception_interact pytest_collect_file pytest_runtest_logreport pytest_runtest_setup \
     pytest_pycollect_makeitem pytest_itemcollected pytest_deselected pytest_cmdline_main pytest_runtestloop \
-    pytest_load_initial_conftests pytest_collection pytest_collection_finish pytest_unconfigure";
+    pytest_load_initial_conftests pytest_collection pytest_collection_finish pytest_unconfigure load_tests";
 
 /// Calls that choose tests or repeat them, in helpers of Ruby and set-up files of JavaScript.
 const CHOOSING: &str = "\
@@ -37,6 +37,47 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
         }
     }
     coverage(old, new, hits);
+    settings_lost(old, new, hits);
+}
+
+/// Settings by which a framework finds more, and which are gone or turned off.
+const STRICT: &str = "\
+    verify_partial_doubles verify_doubled_constant_names raise_errors_for_deprecations! raise_on_warning= \
+    fail_if_no_examples disable_monkey_patching!";
+
+fn settings_lost(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let set = |ast: &Ast<'_>| -> Vec<(String, Id)> {
+        let named = ast.walk(Ast::ROOT).filter(|n| match ast.kind(*n) {
+            Kind::Assign => ast.kids(*n).get(1).is_some_and(|v| ast.source(*v) == "true"),
+            Kind::Call => true,
+            _ => false,
+        });
+        let key = |n: Id| {
+            let target = if ast.kind(n) == Kind::Assign {
+                ast.kids(n).first().copied()?
+            } else {
+                n
+            };
+            let path = ast.path(target);
+            path.rsplit('.').next().map(str::to_owned)
+        };
+        named
+            .filter_map(|n| key(n).filter(|k| listed(STRICT, k)).map(|k| (k, n)))
+            .collect()
+    };
+    let Some(old) = old else { return };
+    let kept = set(new);
+    for (_, id) in set(old).into_iter().filter(|(n, _)| !kept.iter().any(|(k, _)| k == n)) {
+        hits.push(
+            reject(
+                "test-infra",
+                new,
+                Ast::ROOT,
+                "a strict setting of the framework is gone",
+            )
+            .change(&old.shown(id), ""),
+        );
+    }
 }
 
 struct Sign {
@@ -57,8 +98,14 @@ fn signs(file: &File<'_>, ast: &Ast<'_>) -> Vec<Sign> {
             _ => None,
         };
         if let Some(why) = why {
+            // A class is known by its first line: what else stands in it is looked at by itself.
+            let head = ast.source(id).lines().next().unwrap_or_default().to_owned();
             out.push(Sign {
-                key: ast.flat(id),
+                key: if ast.kind(id) == Kind::Class {
+                    head
+                } else {
+                    ast.flat(id)
+                },
                 id,
                 why,
             });
@@ -75,7 +122,11 @@ fn function(file: &File<'_>, ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     if ast.grammar == Grammar::Go && name == "TestMain" {
         return test_main(ast, id);
     }
-    if listed(FRAMEWORK, name) && ast.grammar != Grammar::Rust {
+    let defines = || {
+        ast.walk(id)
+            .any(|n| ast.kind(n) == Kind::Call && ast.path(n) == "define_method")
+    };
+    if listed(FRAMEWORK, name) && ast.grammar != Grammar::Rust && !defines() {
         return Some("a function takes the place of the framework's own");
     }
     let autouse = ast.kids_of(id, Kind::Mark).any(|m| {
@@ -96,7 +147,11 @@ fn test_main(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let zero = calls
         .iter()
         .any(|c| ast.path(*c) == "os.Exit" && ast.kids(*c).get(1).is_some_and(|a| ast.kind(*a) == Kind::Number));
-    (!runs || zero).then_some("the status of the tests is not the status of the run")
+    // The number itself, or a name for it.
+    let other = calls
+        .iter()
+        .any(|c| ast.path(*c) == "os.Exit" && ast.kids(*c).get(1).is_some_and(|a| ast.kind(*a) == Kind::Binary));
+    (!runs || zero || other).then_some("the status of the tests is not the status of the run")
 }
 
 /// Puts something in the place of a product's function or attribute, but not of a clock or a network.
@@ -183,6 +238,9 @@ fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let links = ast.chain(id);
     let last = links.last()?;
     let args = last.args.clone().unwrap_or_default();
+    if listed("run_with_retry retry_on", last.name) && last.args.is_some() {
+        return Some("the set-up repeats tests until they pass");
+    }
     if listed(CHOOSING, last.name) && links.len() > 1 {
         return Some("the set-up chooses which tests run, or repeats them");
     }
@@ -217,6 +275,26 @@ fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
                 "exit" | "beforeExit" | "uncaughtException" | "unhandledRejection"
             ) && ends)
                 .then_some("the run ends with success whatever the tests say")
+        }
+        "vi.mock" | "jest.mock" | "vi.doMock" | "jest.doMock" => {
+            let module = args.first().map(|a| literal::inner(ast.source(*a))).unwrap_or_default();
+            let libraries = [
+                "@testing-library/",
+                "vitest",
+                "@jest/",
+                "chai",
+                "sinon",
+                "@playwright/test",
+                "expect",
+                "node:test",
+            ];
+            let own = libraries
+                .iter()
+                .any(|l| module == *l || l.ends_with('/') && module.starts_with(l));
+            own.then_some("a library of the tests themselves is replaced")
+        }
+        _ if super::swallow::is_global_handler(ast, id) => {
+            Some("errors that nobody handles are silenced for all tests")
         }
         _ if last.name == "around" || last.name == "around_each" => {
             let swallows = args.iter().any(|a| ast.walk(*a).any(|n| ast.kind(n) == Kind::Catch));

@@ -51,6 +51,8 @@ fn is_output(ast: &Ast<'_>, id: Id) -> bool {
             | "self"
             | "this"
             | "loguru"
+            | "@logger"
+            | "@log"
     );
     words.contains(&last) && (alone && !lower.contains('.') || logger)
 }
@@ -78,6 +80,8 @@ fn exposed(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
                 | "env.vars"
                 | "dict"
                 | "ENV.to_h"
+                | "ENV.to_hash"
+                | "ENV.inspect"
                 | "Deno.env.toObject"
         ) && (bare != "dict" || ast.flat(node).contains("environ"));
         let called_alone = !matches!(bare, "System.getenv") || ast.kids(node).len() == 1;

@@ -140,7 +140,13 @@ fn is_unit(
                 units.contains(last)
             }
             // `receive(:name)`
-            ("receive" | "stub", Some(name)) => units.contains(name) && on_unit(ast, id, units),
+            ("receive" | "stub", Some(name)) => {
+                // Minitest's `object.stub(:name, value) { … }`
+                let object = links.first().map_or("", |l| l.name);
+                let own =
+                    link.name == "stub" && args.len() > 1 && object.starts_with(|c: char| c == '@' || c.is_lowercase());
+                units.contains(name) && (own && object != "allow" || on_unit(ast, id, units))
+            }
             // `spyOn(object, "name")`, `patch.object(object, "name")`, `setattr(object, "name", …)`
             ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
                 let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
@@ -157,11 +163,26 @@ fn is_unit(
                     .iter()
                     .rev()
                     .map(|l| l.name)
-                    .find(|n| !matches!(*n, "class" | "java" | ""));
-                name.is_some_and(|n| units.contains(n) && n.starts_with(char::is_uppercase))
+                    .find(|n| !matches!(*n, "class" | "java" | "new" | ""));
+                let unit = |n: &str| units.contains(n) && n.starts_with(char::is_uppercase);
+                name.is_some_and(|n| unit(n) || n == "described_class" || made_in_set_up(ast, id, n))
             }
             _ => false,
         }
+    })
+}
+
+/// A spy around a new object of the class that the file is named after.
+fn made_in_set_up(ast: &Ast<'_>, id: Id, name: &str) -> bool {
+    let suite = ast
+        .above(id)
+        .find(|up| ast.kind(*up) == Kind::Class)
+        .map(|c| ast.word(c));
+    suite.is_some_and(|s| {
+        s.strip_suffix("Test")
+            .or(s.strip_suffix("Tests"))
+            .or(s.strip_suffix("Spec"))
+            == Some(name)
     })
 }
 
@@ -205,7 +226,9 @@ fn is_unit_module(
     }
     // A factory that keeps what is looked at replaces something else.
     let replaced = factory.map(|f| {
-        let pairs = ast.walk(f).filter(|n| ast.kind(*n) == Kind::Pair);
+        let pairs = ast
+            .walk(f)
+            .filter(|n| matches!(ast.kind(*n), Kind::Pair | Kind::Function));
         pairs
             .map(|p| literal::inner(ast.word(p)).to_owned())
             .collect::<BTreeSet<_>>()

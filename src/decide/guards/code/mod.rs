@@ -10,6 +10,7 @@ mod leak;
 mod mocks;
 mod suppress;
 mod swallow;
+mod unthrown;
 
 pub(super) use swallow::is_log;
 
@@ -36,6 +37,7 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
         } else if file.is_source() {
             detect::check(old, new, &mut hits);
             swallow::check(old, new, &mut hits);
+            unthrown::check(old, new, &mut hits);
             counters::check(old, new, &mut hits);
             answers::check(&tests, old, new, &mut hits);
             leak::check(old, new, &mut hits);

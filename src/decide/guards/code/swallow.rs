@@ -42,6 +42,10 @@ fn attempt(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
             Handling::Speaks => {}
             Handling::Silent if is_small_parse(ast, id) => {}
             Handling::Silent => hits.push(reject(RULE, ast, catch, "every error of this block is swallowed")),
+            Handling::Logged if gives_nothing(ast, catch) => {
+                let why = "every error of this block is logged and answered with nothing";
+                hits.push(reject(RULE, ast, catch, why));
+            }
             Handling::Logged => {
                 hits.push(human(
                     RULE,
@@ -52,6 +56,18 @@ fn attempt(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
             }
         }
     }
+}
+
+/// `return null`, `return []`
+fn gives_nothing(ast: &Ast<'_>, catch: Id) -> bool {
+    let Some(body) = ast.body(catch) else { return false };
+    ast.walk(body).filter(|n| ast.kind(*n) == Kind::Return).any(|r| {
+        let given = ast.kids(r).first().map(|v| ast.flat(*v)).unwrap_or_default();
+        matches!(
+            given.as_str(),
+            "null" | "None" | "nil" | "undefined" | "[ ]" | "{ }" | "\"\"" | "''" | "0" | "false"
+        )
+    })
 }
 
 /// It catches nearly everything, also what nobody thought of.
@@ -237,11 +253,50 @@ fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
             hits.push(reject(RULE, ast, id, "every error of this promise is swallowed"));
         }
     }
+    if is_global_handler(ast, id) {
+        hits.push(reject(
+            RULE,
+            ast,
+            id,
+            "errors that nobody handles are silenced for the whole process",
+        ));
+    }
     if ast.grammar == Grammar::Go && links.len() == 1 && last.name == "recover" && !recovers(ast, id) {
         hits.push(reject(RULE, ast, id, "a panic is caught and forgotten"));
     }
     if ast.grammar == Grammar::Rust && last.name == "catch_unwind" {
         hits.push(human(RULE, ast, id, "a panic is caught"));
+    }
+}
+
+/// `process.on("uncaughtException", () => {})`
+pub(super) fn is_global_handler(ast: &Ast<'_>, id: Id) -> bool {
+    let path = ast.path(id);
+    let args = ast.kids(id).get(1..).unwrap_or_default();
+    let event = args
+        .first()
+        .map_or("", |a| ast.source(*a))
+        .trim_matches(['"', '\'', '`']);
+    if !matches!(
+        event,
+        "uncaughtException" | "unhandledRejection" | "error" | "unhandledrejection"
+    ) {
+        return false;
+    }
+    let silent = || {
+        let handler = args
+            .iter()
+            .find(|a| ast.kind(**a) == Kind::Lambda)
+            .and_then(|h| ast.body(*h));
+        handler.is_some_and(|b| {
+            !ast.walk(b)
+                .any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call | Kind::Assign))
+        })
+    };
+    match path.as_str() {
+        "process.on" | "process.once" | "process.addListener" | "window.addEventListener" => silent(),
+        "process.removeAllListeners" => event != "error",
+        _ => false,
     }
 }
 

@@ -91,7 +91,7 @@ impl Scan<'_, '_> {
         let kids = ast.kids(id).to_vec();
         let loops = matches!(
             word.as_str(),
-            "foreach" | "each" | "map" | "eachwithindex" | "some" | "every" | "times"
+            "foreach" | "each" | "map" | "eachwithindex" | "some" | "every" | "times" | "eachpair"
         );
         let later = matches!(
             word.as_str(),
@@ -116,6 +116,9 @@ impl Scan<'_, '_> {
                 |s| {
                     if later || chained {
                         s.weaker(NOT_AWAITED);
+                    }
+                    if word == "catchunwind" {
+                        s.weaker(SWALLOWED);
                     }
                 },
                 |s| s.scan(body),

@@ -21,6 +21,7 @@ pub(super) const UNREACHED: &str = "nothing after this place runs";
 pub(super) const SOMETIMES: &str = "it is checked only where a condition holds";
 pub(super) const SWALLOWED: &str = "a failure is swallowed";
 pub(super) const NOT_AWAITED: &str = "it is never awaited";
+const IN_PART: &str = "the loop around it runs through a part of the rows only";
 const EMPTY: &str = "the loop around it runs through nothing";
 
 /// What a body comes to.
@@ -54,6 +55,8 @@ pub(super) struct Around<'a> {
     pub(super) weak: Option<&'static str>,
     pub(super) awaited: bool,
     condition: Option<&'a str>,
+    /// The column of a table's rows that the condition asks for.
+    pub(super) column: Option<&'a str>,
 }
 
 impl<'x, 'a> Scan<'x, 'a> {
@@ -122,6 +125,7 @@ impl<'x, 'a> Scan<'x, 'a> {
             }
             Kind::Call => self.call(id),
             Kind::Member => self.property(id),
+            Kind::Name if super::outcome::is_skip(self.ast, id) => self.call(id),
             Kind::Function | Kind::Class | Kind::Lambda => {}
             // A function that is put into a variable runs where it is called.
             _ => self.kids(id),
@@ -154,7 +158,7 @@ impl<'x, 'a> Scan<'x, 'a> {
                     self.weaker(UNREACHED);
                 }
             }
-            Kind::If if self.ends(id) && !self.fails(id) => self.weaker(SOMETIMES),
+            Kind::If if (self.ends(id) || self.leaves_row(id)) && !self.fails(id) => self.weaker(SOMETIMES),
             _ => {}
         }
     }
@@ -172,6 +176,30 @@ impl<'x, 'a> Scan<'x, 'a> {
             }
         }
         false
+    }
+
+    /// `if tt.wantErr != "" {`, `if tt.wantErr {`
+    fn column_asked(&self, condition: Id) -> Option<&'a str> {
+        let ast = self.ast;
+        let column = |n: Id| (ast.kind(n) == Kind::Member && self.scope.is_column(ast, n)).then(|| ast.word(n));
+        match (ast.kind(condition), ast.kids(condition)) {
+            (Kind::Binary, [left, right]) => {
+                let nothing = matches!(ast.source(*right), "\"\"" | "nil" | "null" | "undefined" | "0" | "None");
+                column(*left).filter(|_| nothing && matches!(ast.word(condition), "!=" | "!=="))
+            }
+            _ => column(condition),
+        }
+    }
+
+    /// A branch goes on to the next row of a table.
+    fn leaves_row(&self, id: Id) -> bool {
+        let ast = self.ast;
+        let jump = |s: &Id| ast.kind(*s) == Kind::Jump && !ast.source(*s).starts_with("yield");
+        let parts = ast
+            .kids(id)
+            .iter()
+            .filter(|k| matches!(ast.kind(**k), Kind::Block | Kind::Else));
+        !self.tables.is_empty() && parts.flat_map(|p| ast.statements(*p)).any(|s| jump(&s))
     }
 
     pub(super) fn branch(&mut self, id: Id) {
@@ -194,6 +222,7 @@ impl<'x, 'a> Scan<'x, 'a> {
         let other: Vec<Id> = other.collect();
         let then_fails = self.fails_here(then);
         let else_fails = other.iter().any(|o| self.fails_here(*o));
+        let asks = self.column_asked(condition);
         if then_fails || else_fails {
             let found = truth(ast, condition, then_fails);
             self.push(id, found);
@@ -207,6 +236,7 @@ impl<'x, 'a> Scan<'x, 'a> {
             |s| {
                 s.weaker(SOMETIMES);
                 s.around.condition = Some(source);
+                s.around.column = asks.or(s.around.column);
             },
             |s| {
                 s.inner(then, then_fails);
@@ -239,6 +269,7 @@ impl<'x, 'a> Scan<'x, 'a> {
     pub(super) fn table(&mut self, source: Id, body: Id) {
         let rows = rows::rows(self.ast, &self.scope, source);
         let empty = rows.as_ref().is_some_and(Vec::is_empty);
+        let part = self.is_part_of_table(source);
         let more = self.scope.bag(self.ast, source);
         let given = self.given.clone();
         match rows {
@@ -253,6 +284,9 @@ impl<'x, 'a> Scan<'x, 'a> {
                 if empty {
                     s.weaker(EMPTY);
                 }
+                if part {
+                    s.weaker(IN_PART);
+                }
             },
             |s| s.scan(body),
         );
@@ -260,10 +294,36 @@ impl<'x, 'a> Scan<'x, 'a> {
         self.given = given;
     }
 
+    /// `rows[:1]`, `rows.slice(0, 1)`: a cut of a list that is written out.
+    fn is_part_of_table(&self, source: Id) -> bool {
+        let ast = self.ast;
+        let cut = match ast.kind(source) {
+            Kind::Index => ast.source(source).contains([':', '.']),
+            Kind::Call => {
+                let last = ast.chain(source).last().map(|l| plain(l.name)).unwrap_or_default();
+                matches!(
+                    last.as_str(),
+                    "slice" | "filter" | "take" | "limit" | "islice" | "reject" | "select"
+                )
+            }
+            _ => false,
+        };
+        let from = ast.kids(source).first().copied();
+        let from = from.map(|f| {
+            if ast.kind(f) == Kind::Member {
+                ast.kids(f).first().copied().unwrap_or(f)
+            } else {
+                f
+            }
+        });
+        cut && from.is_some_and(|f| rows::list(ast, &self.scope, f, 0).is_some())
+    }
+
     pub(super) fn attempt(&mut self, id: Id) {
         let ast = self.ast;
         let silent = ast.kids_of(id, Kind::Catch).any(|c| self.is_silent(c))
             || ast.kids_of(id, Kind::Finally).any(|f| self.ends(f));
+        self.wants_error(id);
         for kid in ast.kids(id).to_vec() {
             let body = !matches!(ast.kind(kid), Kind::Catch | Kind::Finally);
             self.within(
@@ -281,6 +341,27 @@ impl<'x, 'a> Scan<'x, 'a> {
                     _ => s.scan(kid),
                 },
             );
+        }
+    }
+
+    /// A body that fails at its end wants the error that is caught.
+    fn wants_error(&mut self, id: Id) {
+        let ast = self.ast;
+        let Some(body) = ast.kids(id).first().copied() else {
+            return;
+        };
+        let last = ast.statements(body).last().copied();
+        let types = ast
+            .kids_of(id, Kind::Catch)
+            .find_map(|c| ast.first_of(c, Kind::Types))
+            .filter(|t| !ast.source(*t).contains("AssertionError"));
+        if let (true, Some(types)) = (last.is_some_and(|l| self.is_failing(l)), types) {
+            let strength = if is_broad(ast, types) {
+                Strength::Truthy
+            } else {
+                Strength::Type
+            };
+            self.push(id, vec![Claim::new(strength, vec![body], vec![types])]);
         }
     }
 

@@ -79,6 +79,11 @@ fn renamed(mut case: Case, names: &Names) -> Case {
             check.sides[0].renamed(&names.renamed),
             check.sides[1].renamed(&names.renamed),
         ];
+        check.bare = [
+            check.bare[0].renamed(&names.renamed),
+            check.bare[1].renamed(&names.renamed),
+        ];
+        check.row = check.row.renamed(&names.renamed);
     }
     case.all = case.all.renamed(&names.renamed);
     case
@@ -115,11 +120,13 @@ impl Compare<'_> {
 
     /// The same test on both sides: by file and name, by body, by name elsewhere.
     fn pair(&mut self) {
-        let ways: [fn(&Old, &New) -> bool; 4] = [
+        let ways: [fn(&Old, &New) -> bool; 5] = [
             |o, n| o.file == n.file && o.case.name == n.case.name,
             |o, n| o.case.body == n.case.body && !o.case.body.is_empty() && o.case.name.last() == n.case.name.last(),
             |o, n| o.case.body == n.case.body && !o.case.body.is_empty(),
             |o, n| o.case.name == n.case.name && o.case.name.last().is_some_and(|l| !l.is_empty()),
+            // Its suite has another name, or none any more.
+            |o, n| o.file == n.file && o.case.name.last() == n.case.name.last() && o.case.name.last().is_some(),
         ];
         for way in ways {
             for o in 0..self.old.len() {
@@ -167,20 +174,18 @@ impl Compare<'_> {
 
     fn place(&mut self, o: usize, cases: &[usize], exact: bool) {
         for at in 0..self.old[o].case.checks.len() {
-            if self.old[o].stands[at].is_some() {
+            let check = &self.old[o].case.checks[at];
+            // What cannot fail needs no place, and takes none from another.
+            if self.old[o].stands[at].is_some() || check.strength == Strength::Nothing {
                 continue;
             }
-            let check = &self.old[o].case.checks[at];
             let found = cases.iter().find_map(|n| {
                 let new = &self.new[*n];
                 let fits = |i: &usize| {
                     let other = &new.case.checks[*i];
                     new.room[*i] > 0
-                        && if exact {
-                            other.flat == check.flat && covers(check, other) == Cover::Same
-                        } else {
-                            covers(check, other) != Cover::No
-                        }
+                        && (!exact || other.flat == check.flat)
+                        && covers(check, other, &new.case.all) == Cover::Same
                 };
                 (0..new.case.checks.len()).find(fits).map(|i| (*n, i))
             });
@@ -253,6 +258,11 @@ impl Compare<'_> {
                 &self.new[n].case,
             );
             return self.hit(file, hit);
+        }
+        if let Some((line, text)) = super::runs::writes_golden(&self.old[o].case, &self.new[n].case) {
+            let why = "the test writes what it compares with";
+            let hit = Hit::new("snapshot-rewritten", GuardVerdict::Reject, why.to_owned());
+            self.hit(file, hit.at(line).is(&text));
         }
         let found = super::runs::weaker(&self.old[o].case, &self.new[n].case);
         let stopped = found.iter().any(|h| h.rule == "skip-added");
@@ -332,12 +342,17 @@ impl Compare<'_> {
         // What a check looks at and wants has its place already.
         let mut had = old.case.written.clone();
         had.values = checked(&old.case.checks).missing(&had);
-        let missing = everything.missing(&had);
+        let mut missing = everything.missing(&had);
+        // A text may have become the pattern that it alone fits.
+        missing.retain(|v| !everything.values.contains(&format!("\"^{}$\"", v.trim_matches('"'))));
         let file = new.file;
         let put = super::runs::put_between(&old.case, &new.case);
         let hit = if let Some(value) = missing.first() {
             let why = "a value that the test works with is another one";
             self.rewritten(file, why, new.case.line, value, "")
+        } else if let Some((line, text)) = super::order::turned(&old.case, &new.case) {
+            let why = "what the test does stands in another order";
+            self.rewritten(file, why, line, "", &text)
         } else {
             put.and_then(|(line, text)| {
                 let why = "a statement that changes what is tested is put into the test";
@@ -355,7 +370,9 @@ impl Compare<'_> {
         if old.case.role == Role::Helper {
             return;
         }
-        let all_stand = !old.stands.is_empty() && old.stands.iter().all(Option::is_some);
+        let failing = |at: &usize| old.case.checks[*at].strength > Strength::Nothing;
+        let mut counted = (0..old.stands.len()).filter(failing).peekable();
+        let all_stand = counted.peek().is_some() && counted.all(|at| old.stands[at].is_some());
         if all_stand {
             return;
         }

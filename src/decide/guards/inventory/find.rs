@@ -5,6 +5,7 @@ use super::{
     bag::{Bag, Scope},
     checks::Helpers,
     foreign::Foreign,
+    generated,
     recognise::{Begins, begins, initial, is_test},
     rows,
     scope::{collect, imports, roots},
@@ -44,11 +45,23 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: 
     let top = find.with_file_marks(&place);
     find.visit_all(Ast::ROOT, &top, 0);
     imports(ast, &mut find.out);
+    find.out.cases.extend(generated::cases(ast));
     find.hidden();
     if tests {
         find.helpers_with_checks();
     }
     find.out
+}
+
+/// PHP's `@dataProvider name` in the comment before a test.
+fn provider<'a>(ast: &Ast<'a>, id: Id) -> Option<&'a str> {
+    let start = ast.node(id).start;
+    let before = ast.comments().iter().copied().filter(|c| ast.node(*c).start < start);
+    let comment = before.max_by_key(|c| ast.node(*c).start)?;
+    let between = ast.text.get(ast.node(comment).end..start)?;
+    let (_, rest) = ast.source(comment).split_once("@dataProvider")?;
+    let name = rest.split_whitespace().next()?;
+    between.trim().is_empty().then_some(name)
 }
 
 pub(super) struct Find<'x, 'a> {
@@ -177,7 +190,7 @@ impl<'a> Find<'_, 'a> {
         let ast = self.ast;
         let links = ast.chain(id);
         let mut alias = Switch::default();
-        let known = begins(ast, &links).or_else(|| self.alias(&links, &mut alias));
+        let known = self.alias(&links, &mut alias).or_else(|| begins(ast, &links));
         let Some((begins, at)) = known else {
             return self.visit_other_call(id, &links, place, depth);
         };
@@ -287,7 +300,10 @@ impl<'a> Find<'_, 'a> {
     fn visit_other_call(&mut self, id: Id, links: &[Link<'_>], place: &Place, depth: usize) {
         let ast = self.ast;
         let word = links.last().map(|l| plain(l.name)).unwrap_or_default();
-        let loops = matches!(word.as_str(), "foreach" | "each" | "map" | "times" | "eachwithindex");
+        let loops = matches!(
+            word.as_str(),
+            "foreach" | "each" | "map" | "times" | "eachwithindex" | "eachpair"
+        );
         let callee = ast.kids(id).first().copied();
         let source = callee.and_then(|c| ast.kids(c).first().copied()).filter(|_| loops);
         let inner = source.map_or_else(|| place.clone(), |s| self.with_table(place, s));
@@ -314,6 +330,14 @@ impl<'a> Find<'_, 'a> {
                 own.word("skip", None);
             }
         }
+        let head: String = ast.source(id).split('{').next().unwrap_or_default().to_owned();
+        let made = matches!(
+            ast.grammar,
+            Grammar::Java | Grammar::CSharp | Grammar::Php | Grammar::Kotlin
+        ) && head.split_whitespace().any(|w| w == "abstract");
+        if made {
+            own.conditional("abstract");
+        }
         inner.switch = own.within(&place.switch);
         inner.names.push(name);
         if let Some(body) = ast.body(id) {
@@ -322,10 +346,13 @@ impl<'a> Find<'_, 'a> {
     }
 
     fn visit_function(&mut self, id: Id, place: &Place) {
-        if !is_test(self.ast, id, self.tests) {
+        let ast = self.ast;
+        let statements = ast.body(id).map(|b| ast.statements(b)).unwrap_or_default();
+        // What only runs a suite is no test of its own.
+        let runs_suite = matches!(statements.as_slice(), [only] if ast.path(*only) == "suite.Run");
+        if !is_test(ast, id, self.tests) || runs_suite {
             return;
         }
-        let ast = self.ast;
         let mut inner = place.clone();
         inner.names.push(ast.word(id).to_owned());
         let mut own = Switch::default();
@@ -333,6 +360,9 @@ impl<'a> Find<'_, 'a> {
             own.mark(ast, mark);
             self.mark_table(mark, &mut inner);
             self.mark_inputs(mark, &mut inner);
+        }
+        if let Some(name) = provider(ast, id) {
+            self.table_of(name, &mut inner);
         }
         inner.switch = own.within(&place.switch);
         self.case(id, id, &inner, Role::Test);

@@ -4,10 +4,13 @@ use super::{
     Check, Statement,
     bag::Bag,
     checks::{NOT_AWAITED, SOMETIMES, Scan},
-    truth::{Claim, loosened},
+    truth::{Claim, is_length, loosened},
     words::{Strength, plain},
 };
-use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
+use crate::decide::guards::{
+    listed::listed,
+    syntax::{Ast, Id, Kind, literal},
+};
 
 impl Scan<'_, '_> {
     pub(super) fn push(&mut self, id: Id, claims: Vec<Claim>) {
@@ -21,8 +24,10 @@ impl Scan<'_, '_> {
                 .unwrap_or_default();
             let mut shared = self.given.clone();
             outer.iter().flatten().for_each(|row| shared.add(row));
-            for row in instances {
-                let check = self.check(id, &claim, &row.with(&shared));
+            let column = self.around.column;
+            let asked = |row: &Bag| column.is_none_or(|c| row.columns.is_empty() || row.columns.contains(c));
+            for row in instances.iter().filter(|row| asked(row)) {
+                let check = self.check(id, &claim, &row.clone().with(&shared));
                 self.found.checks.push(check);
             }
         }
@@ -31,23 +36,24 @@ impl Scan<'_, '_> {
     pub(super) fn check(&self, id: Id, claim: &Claim, row: &Bag) -> Check {
         let ast = self.ast;
         let bag = |ids: &[Id]| {
-            let mut bag = row.clone();
+            let mut bag = Bag::default();
             for id in ids {
                 bag.add(&self.scope.bag(ast, *id));
             }
             bag
         };
-        let mut sides = [bag(&claim.subject), bag(&claim.wanted)];
+        let mut bare = [bag(&claim.subject), bag(&claim.wanted)];
         if let Some(value) = claim.value {
             let mut more = Bag::default();
             more.values.push(value.to_owned());
-            sides[1].add(&more);
+            bare[1].add(&more);
         }
         if claim.raises {
             // The error and what it says are looked at as one.
-            let both = sides[0].clone().with(&sides[1]);
-            sides = [both.clone(), both];
+            let both = bare[0].clone().with(&bare[1]);
+            bare = [both.clone(), both];
         }
+        let sides = [bare[0].clone().with(row), bare[1].clone().with(row)];
         let mut strength = loosened(ast, &claim.wanted, claim.strength);
         let mut weak = self.around.weak;
         if claim.promise && !self.around.awaited {
@@ -80,11 +86,58 @@ impl Scan<'_, '_> {
                 .max(self.given.values.len())
                 .max(if claim.raises { 2 } else { 1 }),
             sides,
+            bare,
+            row: row.clone(),
             flat: ast.flat(id),
             own: self.scope.written(ast, id),
             tolerance: claim.tolerance.or_else(|| nearness(ast, &claim.wanted)),
+            counts: counts(ast, id, claim),
+            places: places(ast, id),
+            parts: self
+                .scope
+                .parts(ast, claim.subject.iter().chain(&claim.wanted).copied()),
+            raises: claim.raises,
+            of_error: ast
+                .walk(id)
+                .any(|n| ast.kind(n) == Kind::Member && self.scope.is_of_error(ast, n)),
+            softened: softened(ast, id),
         }
     }
+}
+
+/// `len(x) == 3`, `expect(x).toHaveLength(3)`, `assertThat(x).hasSize(3)`
+fn counts(ast: &Ast<'_>, id: Id, claim: &Claim) -> bool {
+    let word = ast.chain(id).last().map(|l| plain(l.name)).unwrap_or_default();
+    let says = ["length", "size", "count", "len"].iter().any(|w| word.ends_with(w));
+    let measured = claim.subject.iter().chain(&claim.wanted).any(|s| is_length(ast, *s));
+    ast.kind(id) == Kind::Call && says || measured
+}
+
+/// `rows[0]`
+fn places(ast: &Ast<'_>, id: Id) -> Vec<String> {
+    let indices = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Index);
+    let numbers = indices.flat_map(|i| ast.kids(i).iter().skip(1).copied().collect::<Vec<_>>());
+    numbers
+        .filter(|n| ast.kind(*n) == Kind::Number)
+        .map(|n| literal::number(ast.source(n)))
+        .collect()
+}
+
+/// Calls in an assertion that take differences away before it compares.
+fn softened(ast: &Ast<'_>, id: Id) -> Vec<String> {
+    let words = "\
+        replaceall trim strip trimspace lower tolower tolowercase touppercase toupper upper downcase upcase casefold \
+        round floor ceil squeeze replace trimstart trimend normalize";
+    let last = |n: Id| ast.chain(n).last().map(|l| plain(l.name)).unwrap_or_default();
+    let mut found: Vec<String> = ast
+        .walk(id)
+        .filter(|n| ast.kind(*n) == Kind::Call)
+        .map(last)
+        .filter(|w| listed(words, w))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// How far off a value may be, where what is wanted says so itself: `approx(1, abs=2)`, `closeTo(1, 2)`.
@@ -111,6 +164,25 @@ fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
     numbers.filter_map(|n| literal::value(ast.source(n))).reduce(f64::max)
 }
 
+/// The local object whose method is called, in an assertion too; or the function of a bare call.
+fn acts_on(ast: &Ast<'_>, id: Id) -> Option<String> {
+    let bare = ast.kind(id) == Kind::Call && ast.kids(id).first().is_some_and(|c| ast.kind(*c) == Kind::Name);
+    let checks = super::operands::claims(ast, id).is_some();
+    if bare && !checks {
+        return Some(ast.word(ast.kids(id)[0]).to_owned());
+    }
+    let local = |call: Id| {
+        let object = ast.kids(*ast.kids(call).first()?).first().copied()?;
+        let name = (ast.kind(object) == Kind::Name).then(|| ast.word(object))?;
+        let known = super::vocabulary::is_vocabulary(name) || name.starts_with(char::is_uppercase);
+        (!known).then(|| name.to_owned())
+    };
+    ast.walk(id)
+        .filter(|n| ast.kind(*n) == Kind::Call)
+        .filter(|n| ast.kids(*n).first().is_some_and(|c| ast.kind(*c) == Kind::Member))
+        .find_map(local)
+}
+
 /// The statements of a body, each with the name that it gives a value.
 pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
     let changes = |id: Id| {
@@ -123,6 +195,7 @@ pub(super) fn statements(ast: &Ast<'_>, body: Id) -> Vec<Statement> {
         flat: ast.flat(id),
         line: ast.line(id),
         changes: changes(id),
+        acts_on: acts_on(ast, id),
         part: ast
             .kids(id)
             .first()

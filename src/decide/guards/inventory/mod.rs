@@ -7,11 +7,16 @@ mod cases;
 mod checks;
 mod compare;
 mod cover;
+mod definitions;
+mod fill;
 mod find;
 mod fixtures;
 mod foreign;
+mod generated;
+mod hooks;
 mod made;
 mod operands;
+mod order;
 mod outcome;
 mod recognise;
 mod rows;
@@ -19,6 +24,7 @@ mod runs;
 mod scope;
 mod switch;
 mod truth;
+mod vocabulary;
 mod words;
 
 use std::collections::BTreeSet;
@@ -30,10 +36,15 @@ pub(super) use compare::{Answer, Names, TestFile, compare};
 pub(super) use find::inventory;
 pub(super) use fixtures::{fewer_inputs, rewritten};
 pub(super) use foreign::Foreign;
+pub(super) use hooks::skipping_hooks;
 use switch::Switch;
 use words::Strength;
 
 /// One check of a test: it makes the test fail when something is not as it wants.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the check, and all of them go together"
+)]
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     pub(super) line: u32,
@@ -44,6 +55,9 @@ pub(super) struct Check {
     negated: bool,
     /// What is looked at, and what is wanted of it; which is which is no matter.
     sides: [Bag; 2],
+    /// The same without what a row of a table gives to both, and that row.
+    bare: [Bag; 2],
+    row: Bag,
     /// How many of the base's checks it may stand for.
     room: usize,
     flat: String,
@@ -51,23 +65,71 @@ pub(super) struct Check {
     own: Bag,
     /// Allowed distance, where there is one.
     tolerance: Option<f64>,
+    /// It only counts elements.
+    counts: bool,
+    /// Numbers by which it looks at single elements.
+    places: Vec<String>,
+    /// How many columns of a row it reads.
+    parts: usize,
+    /// It wants an error with its message.
+    raises: bool,
+    /// It looks at a part of an error that was caught.
+    of_error: bool,
+    /// Words by which both sides are made alike before they are compared: trimmed, in lower case, rounded.
+    softened: Vec<String>,
 }
 
 impl Check {
+    /// What a row of a table that a macro reads is checked for, whatever the macro does with it.
+    fn of_row(text: &str, line: u32, bag: Bag) -> Self {
+        Self {
+            line,
+            shown: text.to_owned(),
+            strength: Strength::Part,
+            weak: None,
+            negated: false,
+            bare: [bag.clone(), Bag::default()],
+            row: Bag::default(),
+            sides: [bag, Bag::default()],
+            room: 1,
+            flat: text.to_owned(),
+            own: Bag::default(),
+            tolerance: None,
+            counts: false,
+            places: Vec::new(),
+            parts: 0,
+            raises: false,
+            of_error: false,
+            softened: Vec::new(),
+        }
+    }
+
     /// A mark that wants the test to end with an error; with a message or a class it says which.
     fn of_mark(ast: &Ast<'_>, mark: Id, bag: Bag) -> Self {
         let says = !bag.values.is_empty() || !bag.names.is_empty();
         Self {
             line: ast.line(mark),
             shown: ast.shown(mark),
-            strength: if says { Strength::Part } else { Strength::Truthy },
+            strength: match (bag.values.is_empty(), says) {
+                (false, _) => Strength::Part,
+                (true, true) => Strength::Type,
+                (true, false) => Strength::Truthy,
+            },
             weak: None,
             negated: false,
+            bare: [bag.clone(), Bag::default()],
+            row: Bag::default(),
             sides: [bag, Bag::default()],
             room: 1,
             flat: ast.flat(mark),
             own: Bag::default(),
             tolerance: None,
+            counts: false,
+            places: Vec::new(),
+            parts: 0,
+            raises: says,
+            of_error: false,
+            softened: Vec::new(),
         }
     }
 }
@@ -112,6 +174,8 @@ struct Statement {
     changes: Option<String>,
     /// Only a part of it.
     part: bool,
+    /// What keeps a state between statements: the object of a call, or a function that is called for its effect.
+    acts_on: Option<String>,
 }
 
 /// What stands in a file beside its cases.

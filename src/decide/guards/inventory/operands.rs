@@ -30,6 +30,10 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
         let claim = Claim::new(strength, vec![ast.kids(id)[0]], wanted.collect());
         return Some(vec![claim.not(never)]);
     }
+    // What no one else was asked: `verifyNoMoreInteractions(mock)`.
+    if word.starts_with("verifyno") || word.starts_with("confirmverified") {
+        return Some(vec![Claim::new(Strength::Exact, last.args.clone()?, Vec::new())]);
+    }
     assertion(ast, id, &links)
 }
 
@@ -56,7 +60,8 @@ fn before(ast: &Ast<'_>, id: Id) -> Vec<Id> {
 
 /// `expect(x).not.toBe(y)`, `assertThat(x).isEqualTo(y)`, `expect(x).to eq(y)`.
 fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
-    let opens = |l: &Link<'_>| words::opens_subject(&plain(l.name)) && l.args.is_some();
+    let one_liner = |l: &Link<'_>| ast.grammar == Grammar::Ruby && l.name == "is_expected";
+    let opens = |l: &Link<'_>| words::opens_subject(&plain(l.name)) && l.args.is_some() || one_liner(l);
     let at = links.iter().position(opens)?;
     if plain(links[0].name) == "expect" && links[0].args.is_none() && links.len() == 2 {
         return None;
@@ -65,6 +70,9 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     let word = plain(open.name);
     let mut args = open.args.clone().unwrap_or_default();
     let rest = &links[at + 1..];
+    if one_liner(open) {
+        args = vec![open.id];
+    }
     if at > 0 && word == "should" && args.is_empty() && !rest.is_empty() {
         // `x.Should().Be(y)`
         args.push(links[at - 1].id);
@@ -316,10 +324,23 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
         .map(|n| plain(links[n].name))
         .unwrap_or_default();
     let by_library = words::is_assertion_library(&owner)
-        && (words::matcher(&word) != Strength::Part || words::is_truth(&word) || is_part_word(&word));
+        && (words::matcher(&word) != Strength::Part || words::is_truth(&word) || words::is_part_word(&word));
     let counts = matches!(word.as_str(), "assertions" | "hasassertions" | "plan") && links.len() == 2;
-    if !(words::is_assertion(&word) || by_library || counts) || words::fails(&word) {
+    let suite = ast.grammar == Grammar::Go && links.len() == 2 && is_suite(&owner) && words::is_go_assertion(&word);
+    let wants_error = ast.grammar == Grammar::Go && matches!(word.as_str(), "error" | "errorf") && {
+        let library = matches!(owner.as_str(), "assert" | "require");
+        library && args.len() > usize::from(links[links.len() - 2].args.is_none()) || suite
+    };
+    if !(words::is_assertion(&word) || by_library || counts || suite) || words::fails(&word) && !wants_error {
         return None;
+    }
+    if words::groups(&word) && args.iter().any(|a| ast.kind(*a) == Kind::Lambda) {
+        return None;
+    }
+    if wants_error {
+        let skip = usize::from(args.first().is_some_and(|a| is_tester(ast, *a)));
+        let subject = args.iter().skip(skip).take(1).copied().collect();
+        return Some(vec![Claim::new(Strength::Truthy, subject, Vec::new())]);
     }
     if ast.grammar == Grammar::Go && args.first().is_some_and(|a| is_tester(ast, *a)) {
         args.remove(0);
@@ -343,57 +364,14 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     Some(vec![claim])
 }
 
+/// The receiver of a suite in Go.
+fn is_suite(owner: &str) -> bool {
+    matches!(owner, "s" | "suite" | "ts")
+}
+
 fn is_tester(ast: &Ast<'_>, id: Id) -> bool {
     let source = ast.source(id);
     matches!(source, "t" | "tb" | "b" | "f") || source.ends_with(".T()")
-}
-
-fn is_part_word(word: &str) -> bool {
-    let words = [
-        "match",
-        "regex",
-        "contains",
-        "includes",
-        "include",
-        "notequal",
-        "notdeepequal",
-        "notstrictequal",
-        "like",
-        "greater",
-        "less",
-        "greaterorequal",
-        "lessorequal",
-        "indelta",
-        "inepsilon",
-        "errorcontains",
-        "errorindelta",
-        "errorIs",
-        "erroris",
-        "erroras",
-        "subset",
-        "len",
-        "lengthof",
-        "property",
-        "approximately",
-        "closeto",
-        "isabove",
-        "isbelow",
-        "throws",
-        "throwsasync",
-        "not",
-        "zero",
-        "positive",
-        "negative",
-        "empty",
-        "hasproperty",
-        "eqerror",
-        "equalerror",
-        "doesnotmatch",
-        "partialdeepstrictequal",
-        "within",
-        "fileexists",
-    ];
-    words.contains(&word)
 }
 
 fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
@@ -416,7 +394,10 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
     let object: Vec<Id> = before(ast, id);
     let on_object = object.first().is_some_and(|o| {
         let root = ast.chain(*o).first().map(|l| plain(l.name)).unwrap_or_default();
-        !matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite")
+        // `self.assertEqual` is the suite's, `self.mail.assert_called` the record's.
+        let own = ast.kind(*o) != Kind::Member;
+        let suite = matches!(root.as_str(), "self" | "this" | "t" | "s" | "suite") && own;
+        !suite
             && !words::is_assertion_library(&root)
             && !root.ends_with("assert")
             && !root.ends_with("assertions")

@@ -152,10 +152,14 @@ pub(super) fn is_skip(ast: &Ast<'_>, id: Id) -> bool {
             | "assume"
             | "assert"
             | "suite"
+            | "assumptions"
     );
     let bare = links.len() == 1 && matches!(ast.grammar, Grammar::Ruby | Grammar::Python);
     let word = plain(last.name);
     let lambda = last.args.iter().flatten().any(|a| ast.kind(*a) == Kind::Lambda);
+    if word == "abort" && matches!(owner.as_str(), "assumptions" | "assume") {
+        return true;
+    }
     words::skips(&word)
         && (owned && links.len() > 1 || bare && matches!(word.as_str(), "skip" | "pending" | "omit"))
         && !lambda

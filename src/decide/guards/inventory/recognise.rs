@@ -86,19 +86,53 @@ pub(super) fn is_test(ast: &Ast<'_>, id: Id, tests: bool) -> bool {
                          testcase datatestmethod testcasesource";
             marks.iter().any(|m| listed(words, m)) || by_name
         }
-        Grammar::Ruby => tests && name.starts_with("test_") && class.is_some(),
+        Grammar::Ruby => tests && name.starts_with("test_") && class.is_some() && !is_private(ast, id),
         Grammar::Script | Grammar::Tsx => false,
     }
+}
+
+/// A bare `private` stands before it in its class.
+fn is_private(ast: &Ast<'_>, id: Id) -> bool {
+    let Some(around) = ast.above(id).next() else {
+        return false;
+    };
+    let before = ast.kids(around).iter().take_while(|k| **k != id);
+    let words = before.filter(|k| ast.kind(**k) == Kind::Name).map(|k| ast.word(*k));
+    words
+        .filter(|w| matches!(*w, "private" | "protected" | "public"))
+        .last()
+        .is_some_and(|w| w != "public")
 }
 
 /// Python collects these classes.
 fn is_test_class(ast: &Ast<'_>, id: Id, tests: bool) -> bool {
     let supers = ast.first_of(id, Kind::Types).map_or("", |t| ast.source(t));
-    let unit = supers.contains("TestCase");
+    let unit = supers.contains("TestCase") || tests && extends_suite(ast, id, 0);
     let init = ast
         .body(id)
         .is_some_and(|b| ast.kids_of(b, Kind::Function).any(|f| ast.word(f) == "__init__"));
     unit || tests && ast.word(id).starts_with("Test") && !init
+}
+
+/// A class of the file that is itself one of tests stands among those that it extends.
+fn extends_suite(ast: &Ast<'_>, id: Id, depth: usize) -> bool {
+    let Some(types) = ast.first_of(id, Kind::Types).filter(|_| depth < 4) else {
+        return false;
+    };
+    let names: Vec<&str> = ast
+        .walk(types)
+        .filter(|n| ast.kind(*n) == Kind::Name)
+        .map(|n| ast.word(n))
+        .collect();
+    let classes = ast
+        .walk(Ast::ROOT)
+        .filter(|c| ast.kind(*c) == Kind::Class && names.contains(&ast.word(*c)));
+    classes.into_iter().any(|c| {
+        let own = ast
+            .first_of(c, Kind::Types)
+            .is_some_and(|t| ast.source(t).contains("TestCase"));
+        own || extends_suite(ast, c, depth + 1)
+    })
 }
 
 /// The letter that old spellings put before a word.

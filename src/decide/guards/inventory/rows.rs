@@ -1,6 +1,9 @@
 //! Tables: what a case is repeated with. Each row is an instance of the checks below it.
 
-use super::bag::{Bag, Scope};
+use super::{
+    bag::{Bag, Scope},
+    words::plain,
+};
 use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
 
 /// With more rows a table is one instance.
@@ -8,13 +11,34 @@ const MOST: usize = 100;
 
 /// The rows of what a loop or a parametrised test runs through; none where it is not written out.
 pub(super) fn rows<'a>(ast: &Ast<'a>, scope: &Scope<'a>, id: Id) -> Option<Vec<Bag>> {
-    let list = list(ast, scope, id, 0)?;
-    let kids = ast.kids(list);
+    let list = list(ast, scope, id, 0);
+    let kids = match list {
+        Some(list) => ast.kids(list),
+        None => gathered(ast, id)?,
+    };
     if kids.len() > MOST {
         return None;
     }
     let runs = kids.iter().filter(|row| !is_off(ast, **row));
     Some(runs.map(|row| row_bag(ast, scope, *row)).collect())
+}
+
+/// `Stream.of(arguments(…), arguments(…))`, `listOf(row(…), row(…))`
+fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
+    let last = ast.chain(id).pop()?;
+    let gathers = [
+        "of",
+        "aslist",
+        "listof",
+        "arrayof",
+        "setof",
+        "sequenceof",
+        "arrays.aslist",
+    ];
+    let args = ast.kids(id).get(1..)?;
+    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call);
+    (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
+        .then_some(args)
 }
 
 /// `pytest.param(…, marks=pytest.mark.skip)`
@@ -39,14 +63,56 @@ fn row_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id) -> Bag {
         let parts = ast.kids(row).iter().map(|part| scope.bag(ast, *part));
         return parts.fold(Bag::default(), |all, part| all.with(&part));
     }
-    scope.bag(ast, row)
+    let mut bag = scope.bag(ast, row);
+    columns(ast, scope, row, &mut bag);
+    bag
+}
+
+/// The keys of a row name its columns, and its title says nothing of what is tested.
+fn columns<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id, bag: &mut Bag) {
+    let map = if ast.kind(row) == Kind::Map || ast.kids_of(row, Kind::Pair).next().is_some() {
+        row
+    } else {
+        match ast.kids(row).iter().find(|k| ast.kind(**k) == Kind::Map) {
+            Some(map) => *map,
+            None => return,
+        }
+    };
+    for pair in ast.kids_of(map, Kind::Pair) {
+        let key = literal::inner(ast.word(pair));
+        bag.names.remove(key);
+        bag.columns.insert(key.to_owned());
+        let title = matches!(
+            plain(key).as_str(),
+            "name" | "title" | "desc" | "description" | "label" | "scenario" | "comment" | "testname"
+        );
+        let text = ast.body(pair).filter(|v| title && ast.kind(*v) == Kind::Text);
+        if let Some(text) = text {
+            let value = scope.bag(ast, text);
+            if let Some(at) = value
+                .values
+                .first()
+                .and_then(|v| bag.values.iter().position(|b| b == v))
+            {
+                bag.values.remove(at);
+            }
+        }
+    }
 }
 
 /// The cells of a line, as values.
 fn cells(line: &str) -> Bag {
     let mut values: Vec<String> = line
         .split([',', '|'])
-        .map(|cell| cell.trim().trim_matches(['\'', '"']))
+        .map(|cell| {
+            // What is put into a text stands in braces.
+            let bare = cell.trim();
+            let inner = bare
+                .strip_prefix("${")
+                .and_then(|c| c.strip_suffix('}'))
+                .unwrap_or(bare);
+            inner.trim().trim_matches(['\'', '"', '`'])
+        })
         .filter(|cell| !cell.is_empty())
         .map(|cell| match cell.parse::<f64>() {
             Ok(_) => literal::number(cell),

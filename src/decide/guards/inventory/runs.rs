@@ -71,6 +71,52 @@ fn condition(text: &str) -> &str {
     text.split(", reason").next().unwrap_or(text).trim()
 }
 
+/// A statement of the head alone by which the test writes what it compares with.
+pub(super) fn writes_golden(old: &Case, new: &Case) -> Option<(u32, String)> {
+    let words = "\
+        write_text write_bytes writefilesync writefile outputfile fs.writefile os.writefile ioutil.writefile \
+        file.write file.writealltext files.writestring files.write fs.write";
+    let fresh = |s: &&super::Statement| !old.statements.iter().any(|o| o.flat == s.flat);
+    new.statements.iter().filter(fresh).find_map(|s| {
+        let parts: Vec<&str> = s.flat.split(' ').collect();
+        let joined = parts.concat().to_lowercase().replace("::", ".");
+        let writes = crate::decide::guards::listed::words(words).any(|w| joined.contains(&format!("{w}(")));
+        let shared = parts.iter().any(|p| {
+            let name = p.len() > 2 && p.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let text = p.len() > 4 && p.starts_with(['"', '\'']) && p.contains('.');
+            (name || text)
+                && !writes_word(p)
+                && new
+                    .checks
+                    .iter()
+                    .any(|c| c.line > s.line && c.flat.split(' ').any(|w| w == *p))
+        });
+        (writes && shared && subject_of_write(&parts, new, s.line)).then(|| (s.line, s.flat.clone()))
+    })
+}
+
+fn writes_word(word: &str) -> bool {
+    word.to_lowercase().contains("write")
+}
+
+/// What is written to is read by a check behind it: the object before the call, or its first argument.
+fn subject_of_write(parts: &[&str], new: &Case, line: u32) -> bool {
+    let Some(at) = parts.iter().position(|p| writes_word(p)) else {
+        return false;
+    };
+    let object = at.checked_sub(2).and_then(|n| parts.get(n));
+    let first = parts.get(at + 2);
+    [object, first].into_iter().flatten().any(|p| {
+        let known = matches!(*p, "fs" | "os" | "File" | "Files" | "ioutil" | "std" | "::" | "." | "(");
+        !known
+            && p.len() > 2
+            && new
+                .checks
+                .iter()
+                .any(|c| c.line > line && c.flat.split(' ').any(|w| w == *p))
+    })
+}
+
 /// A statement of the head alone that gives another value to something the base's test used.
 pub(super) fn put_between(old: &Case, new: &Case) -> Option<(u32, String)> {
     let words: Vec<&str> = old.body.split(' ').collect();

@@ -42,7 +42,7 @@ impl Claim {
                 _ => {
                     self.negated = !self.negated;
                     self.strength = match self.strength {
-                        Strength::Exact => Strength::Part,
+                        Strength::Exact | Strength::Members => Strength::Part,
                         Strength::Type => Strength::Truthy,
                         other => other,
                     };

@@ -14,6 +14,8 @@ pub(super) enum Strength {
     Type,
     /// A part, a bound, a nearness.
     Part,
+    /// Every element, in whatever order.
+    Members,
     Exact,
 }
 
@@ -26,22 +28,28 @@ pub(super) fn plain(name: &str) -> String {
 
 /// Words after a subject, or whole assertions, that want one value. Sorted.
 const EXACT: &str = "\
-    arrayequal assertarrayequal assertarrayequals assertcalledoncewith assertcalledwith assertcountequal \
+    arrayequal assertarrayequal assertarrayequals assertcalledoncewith assertcalledwith \
     assertdictequal asserteq assertequal assertequals assertframeequal assertidentical assertis assertisfalse \
     assertisnone assertistrue assertiterableequals assertlinesmatch assertlistequal assertmultilineequal \
     assertnil assertnotcalled assertnull assertsame assertsequenceequal assertseriesequal assertsetequal \
     assertsnapshot assertstrictequal asserttupleequal assertdebugsnapshot assertjsonsnapshot assertyamlsnapshot \
     assertinlinesnapshot be befalse benil benull betrue calledoncewith calledwith calledwithexactly \
-    containexactly containsexactly containsexactlyinanyorder deepequal deepstrictequal elementsmatch eq eql eqls \
+    containsexactly deepequal deepstrictequal eq eql eqls \
     equal equals equalto erroris expectsnapshot false fileequals havebeencalledwith havecount havetext havevalue is \
-    isequalto isfalse isnil isnull issame issameas istrue isnan jsoneq matcharray matchsnapshot mustbe mustbenil \
-    mustequal nil notcalled null same sameas samedeepordered samemembers samedeepmembers shouldbe shouldequal \
+    isequalto isfalse isnil isnull issame issameas istrue isnan jsoneq matchsnapshot mustbe mustbenil \
+    mustequal nil notcalled null same sameas samedeepordered shouldbe shouldequal \
     snapshot strictequal true tobe tobefalse tobenan tobenull tobetrue tobeundefined toequal \
     tohavebeencalledonce tohavebeencalledexactlyoncewith tohavebeencalledoncewith tohavebeencalledtimes \
     tohavebeencalledwith tohavebeenlastcalledwith tohavebeennthcalledwith tohavecount tohavelastreturnedwith \
     tohavereturnedtimes tohavereturnedwith tohavescreenshot tohavetext tohavetitle tohaveurl tohavevalue \
     tomatchinlinesnapshot tomatchsnapshot tostrictequal tothrowerrormatchinginlinesnapshot \
     tothrowerrormatchingsnapshot undefined xctassertequal xctassertidentical xctassertnil";
+
+/// Words that want every element, in whatever order. Sorted.
+const MEMBERS: &str = "\
+    assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
+    containsexactlyinanyorder elementsmatch equivalentto isequivalentto matcharray matchelements samedeepmembers \
+    samemembers shouldcontainexactlyinanyorder toequalcanonicalizing";
 
 /// Words that only want the kind of a value.
 const TYPE: &str = "\
@@ -93,6 +101,9 @@ pub(super) fn matcher(word: &str) -> Strength {
         if listed(EXACT, word) {
             return Strength::Exact;
         }
+        if listed(MEMBERS, word) {
+            return Strength::Members;
+        }
         if listed(TYPE, word) {
             return Strength::Type;
         }
@@ -115,6 +126,72 @@ pub(super) fn is_assertion(word: &str) -> bool {
         "shouldraise",
     ];
     prefixes.iter().any(|p| word.starts_with(p))
+}
+
+/// A method of an assertion library that wants a part, a bound or a nearness.
+pub(super) fn is_part_word(word: &str) -> bool {
+    let words = [
+        "match",
+        "regex",
+        "contains",
+        "includes",
+        "include",
+        "notequal",
+        "notdeepequal",
+        "notstrictequal",
+        "like",
+        "greater",
+        "less",
+        "greaterorequal",
+        "lessorequal",
+        "indelta",
+        "inepsilon",
+        "errorcontains",
+        "errorindelta",
+        "errorIs",
+        "erroris",
+        "erroras",
+        "subset",
+        "len",
+        "lengthof",
+        "property",
+        "approximately",
+        "closeto",
+        "isabove",
+        "isbelow",
+        "throws",
+        "throwsasync",
+        "not",
+        "zero",
+        "positive",
+        "negative",
+        "empty",
+        "hasproperty",
+        "eqerror",
+        "equalerror",
+        "doesnotmatch",
+        "partialdeepstrictequal",
+        "within",
+        "fileexists",
+    ];
+    words.contains(&word)
+}
+
+/// Methods of a suite in Go that assert.
+pub(super) fn is_go_assertion(word: &str) -> bool {
+    let words = "\
+        equal equalvalues notequal error errorf erroris erroras errorcontains noerror nil notnil true false empty \
+        notempty len contains notcontains elementsmatch same greater less greaterorequal lessorequal indelta panics \
+        zero regexp jsoneq subset exactly equalerror withinduration";
+    listed(words, word)
+}
+
+/// Holds other assertions and is none itself.
+pub(super) fn groups(word: &str) -> bool {
+    listed(
+        "assertall assertmultiple assertsoftly asserttimeout asserttimeoutpreemptively softly multiple",
+        word,
+    )
 }
 
 /// Objects whose methods are assertions.
@@ -146,7 +223,8 @@ pub(super) fn skips(word: &str) -> bool {
 
 /// A call after which nothing of the test runs unless a condition holds.
 pub(super) fn assumes(word: &str) -> bool {
-    let words = "assumetrue assumefalse assumethat assume skipif skipunless xctskipif xctskipunless assumingthat";
+    let words =
+        "propassume assumetrue assumefalse assumethat assume skipif skipunless xctskipif xctskipunless assumingthat";
     listed(words, word)
 }
 

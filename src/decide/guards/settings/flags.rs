@@ -63,7 +63,7 @@ const STRICT: &str = "\
     coverage cov covfailunder failunder strict strictmarkers strictconfig check alltargets workspace all \
     allfeatures race forbidonly forbidpending ci werror dwarnings d maxwarnings locked frozenlockfile frozen \
     failonrisky failonwarning failonskipped failonincomplete vet doctestmodules doc recursive checkcoverage \
-    noemit diff exitcode errorexitcode fail failoninconclusive shuffle warningsaserrors immutable failonempty \
+    noemit diff exitcode errorexitcode fail failoninconclusive shuffle randomize random warningsaserrors immutable failonempty \
     bail failzerotests errorondeprecated reporterrors failurelevel strictequality denywarnings verify \
     detectopenhandles";
 
@@ -133,7 +133,7 @@ fn takes_value(name: &str, shown: &str) -> bool {
     let with = "\
         k m t g run grep filter deselect ignore exclude skip maxwarnings retries reruns timeout testnamepattern \
         config c cov covfailunder failunder d p n j o lines branches package features testpathpattern reporter \
-        project tags tag only x e w a test count f shard since coveragethreshold min excludegroup group testtimeout \
+        project tags tag only x e w W a test count f shard since coveragethreshold min excludegroup group testtimeout \
         retry bin example name format r require";
     listed(with, name) && !(shown == "-v" || shown == "--watch")
 }
@@ -169,6 +169,14 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
         }
     }
     for flag in &gained {
+        // `-W error`
+        if flag.shown.starts_with("-W") && flag.shown.len() <= 3 {
+            match flag.value.split(':').next().unwrap_or_default() {
+                "error" => verdict = Change::Stricter,
+                _ => return Change::Weaker(format!("{} {} is added", flag.shown, flag.value)),
+            }
+            continue;
+        }
         let zero = flag.name == "maxwarnings" || listed(BARS, &flag.name);
         match () {
             () if zero || listed(STRICT, &flag.name) => verdict = Change::Stricter,

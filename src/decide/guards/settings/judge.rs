@@ -103,7 +103,7 @@ fn on(text: &str) -> bool {
     matches!(
         text.to_lowercase().as_str(),
         "true" | "yes" | "1" | "on" | "error" | "all"
-    )
+    ) || text.contains("${{")
 }
 
 fn key_of(path: &[String]) -> String {
@@ -160,8 +160,14 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
                 &is_shown,
             );
         }
-        Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
+        Trend::Shell if stops(was) && !stops(is) => weaker(format!("{name} goes on after a failure")),
+        Trend::Shell | Trend::Check | Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
     }
+}
+
+/// `bash {0}` runs line after line whatever fails; a name alone stands for a shell that stops.
+fn stops(shell: &str) -> bool {
+    !shell.contains("{0}") || shell.split_whitespace().any(|w| w.starts_with('-') && w.contains('e'))
 }
 
 fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting], out: &mut Judged) {
@@ -189,6 +195,7 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
     match of(path, before) {
         Trend::Bar => weaker(format!("the bar {name} is gone")),
         Trend::On if on(was) => weaker(format!("{name} is gone")),
+        Trend::Check => weaker(format!("{name} is not looked for any more")),
         Trend::Severity if severity(was).is_some_and(|s| s > 0) => weaker(format!("{name} is not reported any more")),
         Trend::TakenIn => weaker(format!("{name} is gone")),
         Trend::Options => options(&name, before, &[], out),
@@ -221,7 +228,9 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
-        Trend::Off if on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched on")),
+        Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => {
+            weaker(format!("{name} is switched on"));
+        }
         Trend::On if !on(is) && (parent || is_top(path)) => weaker(format!("{name} is switched off")),
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
@@ -236,10 +245,16 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
             weaker(format!("{name} makes it run for less"));
         }
         Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
-        Trend::Options => options(&name, &[], after, out),
+        Trend::Options if parent || !name.starts_with("tasks") => options(&name, &[], after, out),
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
+        Trend::Shell if !stops(is) => weaker(format!("{name} goes on after a failure")),
         _ => {}
     }
+}
+
+/// Something of the same task or job was there.
+fn stood_before(path: &[String], was: &Groups<'_>) -> bool {
+    was.keys().any(|p| p.len() > 2 && p[..2] == path[..2])
 }
 
 /// An action of somebody else whose name says that it checks.

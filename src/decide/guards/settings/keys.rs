@@ -28,6 +28,10 @@ pub(super) enum Trend {
     Command,
     /// Options of a program.
     Options,
+    /// The program that reads lines, and whether it stops at a failure.
+    Shell,
+    /// A check of a checker, by its name.
+    Check,
     /// What a run is made with beside the tests themselves.
     SetUp,
     Unknown,
@@ -54,7 +58,7 @@ const LIMITS: &str = "\
     globaltimeout defaultcommandtimeout slow maxwarnings max maxcomplexity complexity maxlinelength maxlines \
     maxfailures threshold maximumcoveragedrop maximumdrop tolerance allowedfailures maxdiffpixels \
     maxdiffpixelratio maxsameissues maxissuesperlinter maxerrors faillimit maxallowedviolations slowtimeout \
-    terminateafter";
+    terminateafter mincomplexity minconfidence minoccurrences";
 
 const ON: &str = "\
     active failskips \
@@ -62,6 +66,7 @@ const ON: &str = "\
     nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
     forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
     treatwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
+    tests forbidonly forbidpending failtaskonfailedtests checkleaks failzero debugassertions \
     enforceonminorreleases failfast haltonfailure stoponfailure errorsummary codeanalysistreatwarningsaserrors \
     nullable";
 
@@ -72,7 +77,7 @@ const ON_STARTS: &str = "\
 const OFF: &str = "\
     skiplibcheck passwithnotests continueonerror testfailureignore dangerouslyignoreunhandlederrors \
     informational softfail exitzero warnonly nocheck updatesnapshots noresolve optional quiet \
-    noerroronunmatchedpattern maventestskip nocoverage onlychanged";
+    noerroronunmatchedpattern maventestskip nocoverage onlychanged invert";
 
 const OFF_STARTS: &str = "\
     allow ignore skip disable permit suppress continueon nofail passwith exclude";
@@ -103,7 +108,7 @@ const COMMANDS: &str = "\
     steps install beforeinstall argv precommit prepush testcommand buildcommand task commandspre commandspost";
 
 const OPTIONS: &str = "\
-    addopts args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
+    addopts arg compilerarg args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
     arguments";
 
 const SET_UP: &str = "\
@@ -134,6 +139,15 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
         return Trend::TakenIn;
     }
+    if keys.len() > 1 && last == "shell" {
+        return Trend::Shell;
+    }
+    if path
+        .last()
+        .is_some_and(|p| p.starts_with("module:") || p.starts_with("rule:"))
+    {
+        return Trend::Check;
+    }
     let rules = within(&[
         "rules",
         "lints",
@@ -143,9 +157,20 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         "lint",
         "overrides",
         "linter",
-    ]) || last == "level";
+    ]) || matches!(last.as_str(), "level" | "severity");
     if rules && severity(value).is_some() {
         return Trend::Severity;
+    }
+    // What stands below an exception belongs to it.
+    if within(&["allowfailure", "excluderules", "exclusions", "suppressions"]) {
+        return Trend::LeftOut;
+    }
+    if is(OPTIONS) && element {
+        return Trend::Options;
+    }
+    let templated = !element && value.contains("${{") && (is(OFF) || starts(OFF_STARTS));
+    if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {
+        return Trend::Off;
     }
     if within(&["scripts", "tasks"]) || is(COMMANDS) {
         return Trend::Command;
@@ -161,6 +186,7 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
             return Trend::Bar;
         }
         if is(LIMITS)
+            || is_lint_limit(last)
             || last.ends_with("timeout")
             || last.starts_with("max") && !last.starts_with("maxworkers") && !last.starts_with("maxparallel")
         {
@@ -199,6 +225,11 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     Trend::Unknown
 }
 
+/// `too-many-lines-threshold`
+fn is_lint_limit(key: &str) -> bool {
+    key.ends_with("threshold") && ["too", "complexity", "size", "bools"].iter().any(|w| key.contains(w))
+}
+
 /// error 3, warn 2, info 1, off 0.
 pub(super) fn severity(value: &str) -> Option<u8> {
     let word = value.trim_matches(['"', '\'']).to_lowercase();
@@ -230,7 +261,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         stryker. ava.config karma.conf wdio.conf eslint.config .eslintrc biome.json .stylelintrc \
         stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
         .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
-        dockerfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
+        dockerfile jenkinsfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
         build.gradle settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
     let names = "\
         package.json pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini .coveragerc mypy.ini .mypy.ini \

@@ -2,6 +2,7 @@
 //! not weaker.
 
 mod flags;
+mod groovy;
 mod judge;
 mod keys;
 mod leak;

@@ -40,6 +40,8 @@ pub(super) enum Format {
     Toml,
     Ini,
     Xml,
+    /// Gradle's older language.
+    Groovy,
     Code(Grammar),
 }
 
@@ -53,6 +55,7 @@ pub(super) fn format(name: &str) -> Option<Format> {
         "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" => {
             Format::Ini
         }
+        "gradle" => Format::Groovy,
         "xml" | "csproj" | "props" | "targets" | "dist" | "runsettings" => Format::Xml,
         _ => match Grammar::of(name) {
             Some(grammar) => Format::Code(grammar),
@@ -94,19 +97,20 @@ pub(super) fn read(text: &str, format: Format) -> Option<Vec<Setting>> {
             let table = DeTable::parse(text).ok()?;
             out.table(table.get_ref(), text);
         }
+        Format::Groovy => out.groovy(text),
         Format::Ini => out.ini(text),
         Format::Xml => out.xml(text)?,
     }
     Some(out.settings)
 }
 
-struct Out {
+pub(super) struct Out {
     settings: Vec<Setting>,
-    path: Vec<String>,
+    pub(super) path: Vec<String>,
 }
 
 impl Out {
-    fn put(&mut self, value: impl Into<String>, line: u32) {
+    pub(super) fn put(&mut self, value: impl Into<String>, line: u32) {
         if self.settings.len() < MOST {
             self.settings.push(Setting {
                 path: self.path.clone(),
@@ -116,7 +120,7 @@ impl Out {
         }
     }
 
-    fn below(&mut self, key: impl Into<String>, go: impl FnOnce(&mut Self)) {
+    pub(super) fn below(&mut self, key: impl Into<String>, go: impl FnOnce(&mut Self)) {
         if self.path.len() < DEEPEST {
             self.path.push(key.into());
             go(self);
@@ -307,15 +311,19 @@ impl Out {
             let line = line_at(text, at);
             match reader.read_event().ok()? {
                 Event::Start(tag) => {
-                    named.push(tag.name().as_ref().to_owned());
+                    named.push(element_name(&tag));
                     self.path.clone_from(&named);
                     self.attributes(&tag, line);
                 }
                 Event::Empty(tag) => {
-                    named.push(tag.name().as_ref().to_owned());
+                    named.push(element_name(&tag));
                     self.path.clone_from(&named);
-                    self.attributes(&tag, line);
-                    self.put("", line);
+                    // `<property name="…" value="…"/>` is one setting.
+                    let value = attribute(&tag, "value").filter(|_| attribute(&tag, "name").is_some());
+                    if value.is_none() {
+                        self.attributes(&tag, line);
+                    }
+                    self.put(value.unwrap_or_default(), line);
                     named.pop();
                 }
                 Event::Text(value) => {
@@ -343,6 +351,25 @@ impl Out {
             let value = attribute.value.into_owned();
             self.below(key, |s| s.put(value, line));
         }
+    }
+}
+
+fn attribute(tag: &quick_xml::events::BytesStart<'_>, key: &str) -> Option<String> {
+    let found = tag.attributes().flatten().find(|a| a.key.as_ref() == key)?;
+    Some(found.value.into_owned())
+}
+
+/// The checks and properties of checkers are known by the names in their attributes.
+fn element_name(tag: &quick_xml::events::BytesStart<'_>) -> String {
+    let name = tag.name().as_ref().to_owned();
+    let by = |keys: &[&str]| keys.iter().find_map(|k| attribute(tag, k));
+    match name.as_str() {
+        "module" => by(&["name"]).map(|n| format!("module:{n}")).unwrap_or(name),
+        "rule" => by(&["ref", "key", "name"]).map(|n| format!("rule:{n}")).unwrap_or(name),
+        "property" => by(&["name"])
+            .filter(|_| attribute(tag, "value").is_some())
+            .unwrap_or(name),
+        _ => name,
     }
 }
 

@@ -17,6 +17,8 @@ struct Target {
     needs: Vec<String>,
     lines: Vec<Command>,
     line: u32,
+    /// It runs under a condition of its own.
+    conditional: bool,
 }
 
 type Targets = BTreeMap<String, Target>;
@@ -26,6 +28,7 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
     let read: fn(&str) -> Targets = match name {
         "makefile" | "gnumakefile" | "justfile" => make,
         "rakefile" => rake,
+        _ if name.starts_with("jenkinsfile") || extension(name) == "jenkinsfile" => jenkins,
         _ if extension(name) == "mk" => make,
         _ if name.starts_with("dockerfile") || name.ends_with(".dockerfile") || name == "containerfile" => docker,
         _ => return false,
@@ -38,7 +41,49 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
         for need in before.needs.iter().filter(|n| !after.needs.contains(n)) {
             out.weaker(format!("{target} no longer needs it"), line, need, "");
         }
+        if after.conditional && !before.conditional {
+            out.weaker(format!("{target} runs only where a condition holds"), line, "", "when");
+        }
+        if number_of(target, before, after, line, out) {
+            continue;
+        }
         script(target, &before.lines, &after.lines, line, out);
+    }
+    true
+}
+
+/// A variable that is a number: the direction is in its name.
+fn number_of(target: &str, before: &Target, after: &Target, line: u32, out: &mut Judged) -> bool {
+    let Some(name) = target.strip_prefix("variable ") else {
+        return false;
+    };
+    let value = |t: &Target| match t.lines.as_slice() {
+        [only] => only
+            .words
+            .get(1)
+            .filter(|_| only.words.len() == 2)
+            .and_then(|w| w.parse::<f64>().ok()),
+        _ => None,
+    };
+    let (Some(was), Some(is)) = (value(before), value(after)) else {
+        return false;
+    };
+    let name = name.to_lowercase();
+    let any = |words: &[&str]| words.iter().any(|w| name.contains(w));
+    let weaker = if any(&["max", "timeout", "retr", "limit", "allow"]) {
+        is > was
+    } else if any(&["min", "cov", "bar", "threshold", "score"]) {
+        is < was
+    } else {
+        return (was - is).abs() < f64::EPSILON;
+    };
+    if weaker {
+        out.weaker(
+            format!("{name} allows more than before"),
+            line,
+            &was.to_string(),
+            &is.to_string(),
+        );
     }
     true
 }
@@ -99,6 +144,54 @@ fn make(text: &str) -> Targets {
         }
     }
     out.remove(".PHONY");
+    out
+}
+
+/// Each stage of a pipeline is a target, with the lines that it gives to a shell.
+fn jenkins(text: &str) -> Targets {
+    let mut out = Targets::new();
+    let mut stage = String::from("pipeline");
+    let mut lenient = false;
+    for (at, raw) in text.lines().enumerate() {
+        let line = raw.trim();
+        let quoted = |l: &str| {
+            l.split(['\'', '"'])
+                .find(|p| p.trim_matches(['(', ' ']).len() > 1)
+                .map(str::to_owned)
+        };
+        if let Some(rest) = line.strip_prefix("stage") {
+            stage = quoted(rest).unwrap_or_default();
+            lenient = false;
+        }
+        lenient |= ["catchError", "warnError", "try {", "try{"]
+            .iter()
+            .any(|w| line.starts_with(w));
+        let target = out.entry(stage.clone()).or_default();
+        target.conditional |= line.starts_with("when {") || line.starts_with("when{");
+        let Some((word, rest)) = ["sh ", "sh(", "bat ", "bat(", "powershell ", "pwsh "]
+            .iter()
+            .find_map(|w| line.strip_prefix(w).map(|rest| (*w, rest)))
+        else {
+            continue;
+        };
+        let rest = rest.trim_start_matches("script:").trim();
+        let body = rest.trim_matches(['(', ')', ' ']);
+        let shown = body.find(['\'', '"']).map_or("", |from| {
+            let mark = &body[from..=from];
+            let inner = body[from..].trim_start_matches(mark);
+            inner.split(mark).next().unwrap_or_default()
+        });
+        let excused = lenient || rest.contains("returnStatus") || word.is_empty();
+        target.line = u32::try_from(at + 1).unwrap_or(1);
+        target.lines.extend(
+            shell::commands(shown, shell::Default::Stops)
+                .into_iter()
+                .map(|c| Command {
+                    counts: c.counts && !excused,
+                    ..c
+                }),
+        );
+    }
     out
 }
 
@@ -163,6 +256,11 @@ fn rake(text: &str) -> Targets {
             .walk(id)
             .filter(|n| ast.kind(*n) == Kind::Call && ast.path(*n) == "sh")
         {
+            // A block takes the status in its hands.
+            let excused = ast.kids(call).iter().any(|k| ast.kind(*k) == Kind::Lambda);
+            if excused {
+                continue;
+            }
             if let Some(text) = ast.kids(call).get(1).filter(|t| ast.kind(**t) == Kind::Text) {
                 target.lines.extend(shell::commands(
                     literal::inner(ast.source(*text)),
@@ -172,6 +270,19 @@ fn rake(text: &str) -> Targets {
         }
     }
     out
+}
+
+/// What loops over words run through.
+fn looped(text: &str) -> Vec<String> {
+    let loops = text
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("for ")?.split_once(" in "));
+    let words = loops.map(|(_, list)| list.split(';').next().unwrap_or_default());
+    words
+        .flat_map(str::split_whitespace)
+        .filter(|w| !w.contains(['$', '*', '`']))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// A shell script as a whole.
@@ -192,6 +303,10 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
         out.weaker("a failure within a pipe no longer counts", 1, "pipefail", "");
     }
     script("the script", &was, &is, 1, out);
+    let kept = looped(new);
+    for word in looped(old).iter().filter(|w| !kept.contains(w)) {
+        out.weaker("the script no longer runs through it", 1, word, "");
+    }
     // What a script refuses by name.
     let refused = |text: &str| -> Vec<String> {
         let arms = text

@@ -36,6 +36,8 @@ pub(super) fn commands(script: &str, default: Default) -> Vec<Command> {
         pipefail: false,
         ended: false,
         pending: Vec::new(),
+        fed: Vec::new(),
+        tried: Vec::new(),
     };
     let mut words: Vec<String> = Vec::new();
     let mut line = 0;
@@ -88,6 +90,10 @@ struct State {
     ended: bool,
     /// Commands of a pipe that is still open.
     pending: Vec<usize>,
+    /// Commands that feed the last one.
+    fed: Vec<usize>,
+    /// Commands in whose place the last one runs.
+    tried: Vec<usize>,
 }
 
 impl State {
@@ -110,6 +116,10 @@ impl State {
         {
             before.words.pop();
             before.counts = false;
+            // A pipe is one command, and its status is excused as a whole.
+            for piped in self.fed.iter().chain(&self.tried) {
+                out[*piped].counts = false;
+            }
         } else if let Some(before) = out.last_mut()
             && before.words.last().is_some_and(|w| w == "\u{0}||")
         {
@@ -120,13 +130,19 @@ impl State {
         if op == "|" || op == "|&" {
             self.pending.push(out.len());
         } else if !self.pending.is_empty() {
-            for piped in self.pending.drain(..) {
-                out[piped].counts &= self.pipefail;
+            self.fed = std::mem::take(&mut self.pending);
+            for piped in &self.fed {
+                out[*piped].counts &= self.pipefail;
             }
             counts &= !self.ended;
+        } else {
+            self.fed.clear();
         }
         if op == "||" {
             words.push("\u{0}||".to_owned());
+            self.tried.push(out.len());
+        } else {
+            self.tried.clear();
         }
         out.push(Command { words, counts, line });
         if ends && matches!(op, ";" | "\n" | "") && out.len() > 1 && !nested(out) || ends && out.len() == 1 {

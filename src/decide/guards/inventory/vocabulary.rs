@@ -1,0 +1,38 @@
+//! Names that say how something is checked, and not what.
+
+use super::words;
+use crate::decide::guards::listed::listed;
+
+/// Words of test libraries and languages, which say how something is checked and not what.
+pub(super) fn is_vocabulary(name: &str) -> bool {
+    let word = words::plain(name);
+    let known = "\
+        tovec tolist toarray cloned copied asslice asbytes asderef intoiter u8 u16 u32 u64 i32 i64 usize bool str \
+        self this super crate cls expect assert require chai vi jest sinon t tb b not to tonot notto resolves \
+        rejects be been have has does with and pytest unittest mock ok err some none unwrap unwraperr expecterr \
+        tostring string iter len length size clone asref asstr collect is deep soft should must each foreach map \
+        zip enumerate range of listof arrays aslist assertions matcher matchers describe it test fail error \
+        errorf fatal fatalf helper reflect cmp errors promise all assertthat verify times that withmessage \
+        getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
+        new f64 await arguments param isexpected aggregatefailures";
+    listed(known, &word)
+        || words::is_assertion(&word)
+        || words::is_loose(&word)
+        || words::matcher(&word) != words::Strength::Part
+}
+
+/// A named argument that says how near, how often or in which words.
+pub(super) fn is_manner(key: &str) -> bool {
+    listed(
+        "abs rel delta places rtol atol epsilon tolerance msg message reason match id ids",
+        &words::plain(key),
+    )
+}
+
+/// Makes something that stands in for another: what it is made from is no part of what is checked.
+pub(super) fn makes_double(word: &str) -> bool {
+    let words = "\
+        mock mockk createmock createstub createconfiguredmock getmockforabstractclass instancedouble classdouble \
+        magicmock asyncmock createautospec prophesize mockof";
+    listed(words, word)
+}
