@@ -17,6 +17,10 @@ const VARIABLES: &str = "\
     PHPUNIT_COMPOSER_INSTALL MIX_TEST SUREFIRE_TEST RUNNING_TESTS IS_TEST UNIT_TEST CONTINUOUS_INTEGRATION \
     TEST_RUNNER TEST_ENV";
 
+/// Variables that cargo sets for what it starts, which is never so in production. While it compiles they are read by a
+/// macro, and that is no question.
+const OF_CARGO: &str = "CARGO CARGO_MANIFEST_DIR CARGO_PKG_NAME CARGO_CRATE_NAME CARGO_TARGET_TMPDIR";
+
 /// Names that stand for a runner where a program looks at itself.
 const RUNNERS: &str = "\
     pytest unittest jest vitest mocha rspec minitest junit phpunit testng nose karma jasmine surefire \
@@ -98,7 +102,9 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
     let environment =
         path.to_lowercase().contains("env") || path.ends_with("LookupEnv") || path.contains("getProperty");
     let property = path.ends_with("getProperty") && texts.iter().any(|t| is_test_property(t));
-    if property || environment && texts.iter().any(|t| listed(VARIABLES, t)) {
+    let of_cargo = matches!(path.rsplit(['.', ':']).next(), Some("var" | "var_os"));
+    let told = |t: &&str| listed(VARIABLES, t) || of_cargo && listed(OF_CARGO, t);
+    if property || environment && texts.iter().any(told) {
         return true;
     }
     match path.as_str() {
