@@ -151,10 +151,26 @@ fn argued(ast: &Ast<'_>, id: Id) -> bool {
     let mirror =
         |n: Id| matches!(ast.kind(n), Kind::Name | Kind::Member) && listed("argv orig_argv ARGV Args", ast.word(n));
     let runner = |n: Id| ast.kind(n) == Kind::Text && is_runner(literal::inner(ast.source(n)).trim_matches('/'));
+    // A command is called `test` and compared as a whole; a part of an argument is looked for by whom it betrays.
+    let part = |n: Id| {
+        let text = literal::inner(ast.source(n)).to_lowercase();
+        let word = ast.kind(n) == Kind::Text && text.len() <= 12 && (text.contains("test") || text.contains("spec"));
+        let call = ast
+            .above(n)
+            .take_while(|up| *up != id)
+            .find(|up| ast.kind(*up) == Kind::Call);
+        let searches = call.and_then(|call| ast.chain(call).last().map(|link| link.name));
+        word && searches
+            .is_some_and(|name| listed("includes contains endsWith ends_with indexOf find match search", name))
+            && ast
+                .above(n)
+                .take_while(|up| *up != id)
+                .any(|up| ast.kind(up) == Kind::Lambda)
+    };
     let nodes: Vec<Id> = ast.walk(id).take(80).collect();
     matches!(ast.kind(id), Kind::Call | Kind::Binary)
         && nodes.iter().any(|n| mirror(*n))
-        && nodes.iter().any(|n| runner(*n))
+        && nodes.iter().any(|n| runner(*n) || part(*n))
 }
 
 /// Rust names the thread of a test after it.
