@@ -19,14 +19,15 @@ use lettre::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
+use tokio::time::timeout;
 
 use crate::{
     config::MailBackend,
     text::{Redactor, Untrusted, clean},
 };
 
-/// Longest wait for one command of the server.
-const TIMEOUT: Duration = Duration::from_secs(15);
+/// Longest wait for a connection, and again for a mail to be taken, all commands and a server that drips together.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Longest subject; a longer one is cut, since programs fold it badly.
 const SUBJECT_CHARS: usize = 78;
 
@@ -76,11 +77,16 @@ pub fn message_id(key: &str) -> String {
 pub struct Mailer {
     backend: MailBackend,
     redactor: Redactor,
+    patience: Duration,
 }
 
 impl Mailer {
     pub fn new(backend: MailBackend, redactor: Redactor) -> Self {
-        Self { backend, redactor }
+        Self {
+            backend,
+            redactor,
+            patience: PATIENCE,
+        }
     }
 
     pub async fn send(&self, mail: &Mail) -> MailOutcome {
@@ -108,23 +114,31 @@ impl Mailer {
 
     async fn through_smtp(&self, url: &SecretString, message: Message) -> MailOutcome {
         let transport = match AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose_secret()) {
-            Ok(builder) => builder.timeout(Some(TIMEOUT)).build(),
+            Ok(builder) => builder.timeout(Some(self.patience)).build(),
             // The error quotes the URL, which holds the password.
             Err(_) => return MailOutcome::Refused("SMTP_URL is not an address of a mail server".to_owned()),
         };
         // A first connection separates what failed before any mail could go out from what failed after.
-        match transport.test_connection().await {
-            Ok(true) => {}
-            Ok(false) => return MailOutcome::NoServer("the mail server does not answer".to_owned()),
-            Err(error) => return MailOutcome::NoServer(self.said("cannot connect to the mail server", &error)),
+        // The timeout of the library is one for a connection, not for answers.
+        match timeout(self.patience, transport.test_connection()).await {
+            Ok(Ok(true)) => {}
+            Ok(Ok(false)) => return MailOutcome::NoServer("the mail server does not answer".to_owned()),
+            Ok(Err(error)) => return MailOutcome::NoServer(self.said("cannot connect to the mail server", &error)),
+            Err(_) => return MailOutcome::NoServer(self.silent()),
         }
-        match transport.send(message).await {
-            Ok(_) => MailOutcome::Sent,
-            Err(error) if error.status().is_some() || error.is_tls() => {
+        match timeout(self.patience, transport.send(message)).await {
+            Ok(Ok(_)) => MailOutcome::Sent,
+            Ok(Err(error)) if error.status().is_some() || error.is_tls() => {
                 MailOutcome::Refused(self.said("the mail server refused", &error))
             }
-            Err(error) => MailOutcome::Unknown(self.said("the mail server did not confirm", &error)),
+            Ok(Err(error)) => MailOutcome::Unknown(self.said("the mail server did not confirm", &error)),
+            Err(_) => MailOutcome::Unknown(self.silent()),
         }
+    }
+
+    fn silent(&self) -> String {
+        let seconds = self.patience.as_secs();
+        format!("the mail server accepted the connection and was not done after {seconds} s")
     }
 
     /// The server's words are text from outside.
@@ -265,6 +279,31 @@ mod tests {
             .build()
             .unwrap()
             .block_on(future)
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_or_drips_is_not_waited_for() {
+        for drips in [false, true] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("smtp://{}", listener.local_addr().unwrap());
+            drop(std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                // Until the other side goes away.
+                while drips && stream.write_all(b"2").is_ok() {
+                    std::thread::yield_now();
+                }
+                drop(stream.write_all(b""));
+                let _closed = std::io::Read::read(&mut stream, &mut [0]);
+            }));
+            let mailer = Mailer {
+                patience: Duration::from_millis(200),
+                ..Mailer::new(MailBackend::Smtp(url.into()), Redactor::default())
+            };
+            let MailOutcome::NoServer(why) = run(mailer.send(&mail())) else {
+                panic!("a silent server took it");
+            };
+            assert!(why.contains("was not done") || drips, "{why}");
+        }
     }
 
     #[test]

@@ -38,6 +38,8 @@ const MARK: u64 = 256;
 const SETTLED: TimeDelta = TimeDelta::seconds(5);
 /// Files of a directory among which a rotated one is looked for.
 const MOST_SIBLINGS: usize = 2000;
+/// Endings of files that log rotation packed.
+const PACKED: [&str; 6] = ["gz", "bz2", "xz", "zst", "lz4", "Z"];
 
 /// Where the last look at each file ended.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -127,7 +129,9 @@ impl Look<'_> {
         let mut file = match (open(self.path), before) {
             (Ok(file), _) => file,
             // Rotated away, and nobody has written since.
-            (Err(error), Some(spot)) if error.kind() == io::ErrorKind::NotFound => self.rotated(spot).ok_or(error)?,
+            (Err(error), Some(spot)) if error.kind() == io::ErrorKind::NotFound => {
+                self.rotated(spot, (0, 0)).ok_or(error)?
+            }
             (Err(error), _) => return Err(error),
         };
         let meta = file.metadata()?;
@@ -142,27 +146,14 @@ impl Look<'_> {
                 };
                 next_line(&mut file, end.saturating_sub(most))?
             }
-            Some(spot) if here == (spot.dev, spot.ino) => {
-                if mark(&mut file, spot.offset)?.as_ref() == Some(&spot.mark) {
-                    spot.offset
-                } else {
-                    0
-                }
+            Some(spot)
+                if here == (spot.dev, spot.ino) && mark(&mut file, spot.offset)?.as_ref() == Some(&spot.mark) =>
+            {
+                spot.offset
             }
+            // Another file, or other text under the same number: copied away and cut off, or the number was given anew.
             Some(spot) => {
-                match self.rotated(spot) {
-                    Some(old) => {
-                        let to = old.metadata()?.len();
-                        parts.push(Part {
-                            file: old,
-                            from: spot.offset,
-                            to,
-                        });
-                    }
-                    None => {
-                        self.gap("it was rotated, and the old file is not beside it any more; lines may be missing");
-                    }
-                }
+                parts = self.since(spot, here)?;
                 0
             }
         };
@@ -216,15 +207,70 @@ impl Look<'_> {
         Ok(whole - open as u64)
     }
 
-    /// The file that the last look read, under another name in the same directory.
-    fn rotated(&self, spot: &Spot) -> Option<File> {
-        let siblings = fs::read_dir(self.path.parent()?).ok()?;
-        siblings.take(MOST_SIBLINGS).flatten().find_map(|entry| {
+    /// What was written since the last look into files that were rotated away; what cannot be read of it is a gap.
+    fn since(&mut self, spot: &Spot, here: (u64, u64)) -> io::Result<Vec<Part>> {
+        let Some(old) = self.rotated(spot, here) else {
+            self.gap(
+                "it was rotated or cut off, and the text of before is not beside it any more; lines may be missing",
+            );
+            return Ok(Vec::new());
+        };
+        let meta = old.metadata()?;
+        let ended = (meta.mtime(), meta.mtime_nsec());
+        let mut parts = vec![Part {
+            file: old,
+            from: spot.offset,
+            to: meta.len(),
+        }];
+        // Rotated more than once since.
+        let mut later: Vec<_> = self
+            .siblings()
+            .filter(|(_, other)| (other.mtime(), other.mtime_nsec()) > ended)
+            .filter(|(_, other)| ![here, (meta.dev(), meta.ino())].contains(&(other.dev(), other.ino())))
+            .collect();
+        later.sort_by_key(|(_, other)| (other.mtime(), other.mtime_nsec()));
+        for (path, other) in later {
+            let packed = path
+                .extension()
+                .and_then(|e| e.to_str())
+                .is_some_and(|e| PACKED.contains(&e));
+            match open(&path) {
+                Ok(file) if !packed => parts.push(Part {
+                    file,
+                    from: 0,
+                    to: other.len(),
+                }),
+                _ => self.gap("it was rotated more than once, and a file between is packed; lines may be missing"),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Files beside the log that bear its name and more.
+    fn siblings(&self) -> impl Iterator<Item = (PathBuf, fs::Metadata)> {
+        let name = self.path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        let entries = self.path.parent().and_then(|dir| fs::read_dir(dir).ok());
+        let entries = entries.into_iter().flatten().take(MOST_SIBLINGS).flatten();
+        entries
+            .filter(move |entry| entry.file_name().as_encoded_bytes().starts_with(&name))
+            .filter_map(|entry| Some((entry.path(), entry.metadata().ok().filter(fs::Metadata::is_file)?)))
+    }
+
+    /// The text that the last look read, under another name in the same directory: the same file, or a copy of it.
+    fn rotated(&self, spot: &Spot, here: (u64, u64)) -> Option<File> {
+        let entries = fs::read_dir(self.path.parent()?).ok()?;
+        let entries = entries.take(MOST_SIBLINGS).flatten();
+        // Nothing tells the copy of an empty file from any other.
+        let copies = self.siblings().filter(|_| spot.offset > 0);
+        let moved = entries.filter_map(|entry| {
             let meta = entry.metadata().ok()?;
-            if (meta.dev(), meta.ino()) != (spot.dev, spot.ino) || meta.len() < spot.offset {
+            ((meta.dev(), meta.ino()) == (spot.dev, spot.ino)).then(|| (entry.path(), meta))
+        });
+        moved.chain(copies).find_map(|(path, meta)| {
+            if meta.len() < spot.offset || (meta.dev(), meta.ino()) == here {
                 return None;
             }
-            let mut file = open(&entry.path()).ok()?;
+            let mut file = open(&path).ok()?;
             (mark(&mut file, spot.offset).ok()?? == spot.mark).then_some(file)
         })
     }

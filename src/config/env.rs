@@ -72,6 +72,14 @@ pub fn is_name(name: &str) -> bool {
         && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
+/// As people write names of variables: upper case, digits only beside an underscore. Anything else in the place of a
+/// name may be the secret itself.
+pub fn is_usual_name(name: &str) -> bool {
+    let upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_';
+    let digits = name.bytes().any(|b| b.is_ascii_digit());
+    is_name(name) && name.bytes().all(upper) && name.len() <= 60 && (!digits || name.contains('_'))
+}
+
 /// `NAME=VALUE` a line, `#` comments, single or double quotes; nothing is expanded. The error is one sentence a line
 /// that cannot be read; it never quotes the line, which may hold a secret.
 pub fn parse_dotenv(text: &str) -> Result<BTreeMap<String, String>, Vec<String>> {

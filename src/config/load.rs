@@ -148,7 +148,7 @@ pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError>
 }
 
 /// Where tool chains are, which children with a private HOME would not find.
-fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
+pub fn toolchain_env(env: &Environment) -> Vec<(String, String)> {
     let home = env.dir("HOME");
     [
         ("RUSTUP_HOME", ".rustup"),

@@ -13,7 +13,7 @@ use url::Url;
 use super::{
     Agents, CommandLine, Config, GitHubService, Home, Limits, MailBackend, Mode, Notify, Repo, Retry, Secrets,
     command::parse_command,
-    env::{Environment, is_name},
+    env::{Environment, is_name, is_usual_name},
     problem::{JsonPath, Problem, quote_str},
     raw,
 };
@@ -141,7 +141,12 @@ impl Checks<'_> {
 
     /// The environment lacks a variable that the file asks for.
     fn absent(&mut self, path: JsonPath, what: String, variable: &str) {
-        let example = format!("{variable}=… in .env");
+        let shown = if is_usual_name(variable) {
+            variable
+        } else {
+            "HEALTH_AUTHORIZATION"
+        };
+        let example = format!("{shown}=… in .env");
         self.problems.push(Problem::new(path, what).example(example).absent());
     }
 
@@ -415,12 +420,20 @@ impl Checks<'_> {
     /// The value of a variable that the file names; it is a secret from here on.
     fn secret(&mut self, variable: &str, at: JsonPath) -> Option<SecretString> {
         if !is_name(variable) {
-            let what = format!("{} is not the name of an environment variable", quote_str(variable));
+            // What stands in the place of a name is often the secret itself.
+            let what =
+                "is not the name of an environment variable (what stands there is not shown: it may be a secret)";
             self.problem(at, what, "\"HEALTH_AUTHORIZATION\"");
             return None;
         }
         let Some(value) = self.context.env.secret(variable) else {
-            let what = format!("names {variable}, which is not set in the environment or .env");
+            let what = if is_usual_name(variable) {
+                format!("names {variable}, which is not set in the environment or .env")
+            } else {
+                "names a variable that is not set in the environment or .env (what stands there is not shown: it may \
+                 be a secret)"
+                    .to_owned()
+            };
             self.absent(at, what, variable);
             return None;
         };

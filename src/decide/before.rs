@@ -60,8 +60,13 @@ pub fn told(
     now: DateTime<Utc>,
 ) -> BTreeSet<ChangeKind> {
     let mut kinds = said.clone();
-    if sees_release && first_look.is_some_and(|first| now - first >= WINDOW) {
+    let a_day = first_look.is_some_and(|first| now - first >= WINDOW);
+    if sees_release && a_day {
         kinds.insert(ChangeKind::Deployment);
+    }
+    // A list names what is there: one that was removed shows only between two looks.
+    if !a_day {
+        kinds.remove(&ChangeKind::Variable);
     }
     kinds
 }
@@ -190,6 +195,14 @@ mod tests {
             releases,
             "a platform has a history"
         );
+        let variables = BTreeSet::from([ChangeKind::Variable]);
+        assert_eq!(
+            told(&variables, true, Some(at(-15)), at(0)),
+            none,
+            "nobody knows what was removed before"
+        );
+        let both = BTreeSet::from([ChangeKind::Deployment, ChangeKind::Variable]);
+        assert_eq!(told(&variables, true, Some(at(-60 * 24)), at(0)), both);
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub struct Known {
     #[serde(with = "super::facts::serial::seconds")]
     pub unwatched: TimeDelta,
     pub count: u64,
+    /// When the first look saw it and how many events that look brought, where its source dates every batch back to
+    /// the first event of all: how these were spread over the time before, nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_look: Option<FirstLook>,
     /// Looks of its source in a row that saw it, this one included.
     pub bad_ticks: u32,
     /// Looks among the last [`flap_looks`] that saw it, this one included.
@@ -34,6 +38,12 @@ pub struct Known {
     #[serde(default)]
     pub down_since: Option<DateTime<Utc>>,
     pub incident: Option<KnownIncident>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstLook {
+    pub at: DateTime<Utc>,
+    pub count: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -245,10 +255,18 @@ fn inventory(group: &Group, known: &Known) -> Standing {
     Standing::Handled
 }
 
-/// How many events were to be expected, where there are significantly more.
+/// How many events were to be expected, where there are significantly more. After a single look there is nothing to
+/// compare with.
 fn rise(group: &Group, known: &Known) -> Option<f64> {
-    let history = (known.last_seen - known.first_seen - known.unwatched).max(TimeDelta::minutes(15));
-    let before = rate_per_hour(known.count, history);
+    let (from, count) = match known.first_look {
+        Some(first) => (first.at, known.count.saturating_sub(first.count)),
+        None => (known.first_seen, known.count),
+    };
+    if count == 0 {
+        return None;
+    }
+    let history = (known.last_seen - from - known.unwatched).max(TimeDelta::minutes(15));
+    let before = rate_per_hour(count, history);
     let window = (group.last_seen - known.last_seen).max(TimeDelta::minutes(15));
     let now = rate_per_hour(group.count, window);
     #[expect(clippy::cast_precision_loss, reason = "hours of at most some years")]
@@ -289,6 +307,7 @@ mod tests {
             last_seen: t(-15),
             unwatched: TimeDelta::zero(),
             count: 5,
+            first_look: None,
             bad_ticks: 1,
             bad_lately: 1,
             generation: incident.map_or(0, |(generation, _)| generation),
@@ -451,6 +470,29 @@ mod tests {
         assert!(worse(&entry));
         entry.unwatched = TimeDelta::minutes(1439);
         assert!(!worse(&entry));
+    }
+
+    /// An alert that fires for weeks, three issues that stand since long: the same at every look.
+    #[test]
+    fn what_its_source_dates_back_each_time_does_not_get_worse_by_that() {
+        let weeks = t(-30 * 1440);
+        let mut entry = known(Some((1, Some(IncidentOutcome::Declined))));
+        (entry.first_seen, entry.last_seen, entry.count) = (weeks, t(-15), 3);
+        let mut same = group(SignalKind::Alert, false);
+        (same.first_seen, same.last_seen, same.count) = (weeks, t(0), 3);
+        let worse = |group: &Group, entry: &Known| matches!(standing(group, Some(entry)), Standing::Worse { .. });
+        assert!(worse(&same, &entry), "spread over the weeks it would be a rise");
+        entry.first_look = Some(FirstLook { at: t(-15), count: 3 });
+        assert!(!worse(&same, &entry), "one look is no rate");
+        (entry.first_look, entry.count) = (Some(FirstLook { at: t(-60), count: 3 }), 12);
+        assert!(!worse(&same, &entry), "three a look, as before");
+        same.count = 40;
+        assert!(worse(&same, &entry));
+        let mut listed = known(None);
+        (listed.inventory, listed.first_seen, listed.last_seen, listed.count) = (true, weeks, t(-15), 3);
+        listed.first_look = Some(FirstLook { at: t(-15), count: 3 });
+        same.count = 3;
+        assert_eq!(standing(&same, Some(&listed)), Standing::Handled);
     }
 
     #[test]

@@ -163,6 +163,7 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         last_seen: cause.last_seen,
         unwatched: TimeDelta::zero(),
         count: cause.runs,
+        first_look: None,
         bad_ticks: 1,
         bad_lately: 1,
         down_since: None,

@@ -17,7 +17,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-use crate::adapters::clock::instant;
+use crate::{
+    adapters::clock::instant,
+    config::{env::Environment, load::toolchain_env},
+};
 
 /// Children that outlive the call that started them.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ impl Children {
         }
     }
 
-    /// A command with nothing of the caller's environment but the search path.
+    /// A command with nothing of the caller's environment but the search path and where its tool chains are.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where the world starts a program; it needs the search path to find git and python3"
@@ -60,6 +63,7 @@ impl Children {
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }
+        command.envs(toolchain_env(&Environment::of_process()));
         command
     }
 

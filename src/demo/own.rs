@@ -19,7 +19,7 @@ use crate::{
         process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
     },
-    config::CommandLine,
+    config::{CommandLine, env::Environment, load::toolchain_env},
     model::{
         RunId,
         evidence::{Suite, TestResult, TestStatus},
@@ -99,7 +99,7 @@ async fn run_tests(room: &Path, tree: &Path, test: &[String]) -> Result<Suite> {
         only: None,
         path: process::own_path().split(':').map(PathBuf::from).collect(),
         reference: None,
-        toolchain_env: Vec::new(),
+        toolchain_env: toolchain_env(&Environment::of_process()),
         services: Vec::new(),
         env: Vec::new(),
         home: None,

@@ -26,4 +26,5 @@ pub mod sarif;
 pub mod silence;
 pub mod status;
 pub mod story;
+pub mod title;
 pub mod warning;

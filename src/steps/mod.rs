@@ -56,6 +56,7 @@ use crate::{
         report::{Event, Report},
         signal::{Culprit, SignalKind},
     },
+    render::title,
     steps::effect::CrashPoints,
     store::{SignatureRow, Store},
     text::{Redactor, Untrusted},
@@ -210,7 +211,8 @@ fn culprit_line(culprit: &Culprit) -> String {
 }
 
 /// The cause in one line, from our own template: class of the error, and where. What a probe or a red run is called are
-/// words of ours and names of the owner's; every other title is text from outside, of which only the class is taken.
+/// words of ours and names of the owner's; every other title is text from outside, of which the class is taken, or a
+/// quotation.
 fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let ours = match row.source.as_str() {
         "health" | "jsonrpc" => row.kind.is_symptom(),
@@ -224,7 +226,7 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     if let Some(provider) = look::provider(row) {
         return Untrusted::new(&format!("{provider} reports an incident"), &ctx.redactor).line(120);
     }
-    let class = publish::error_word(&row.title).unwrap_or_else(|| "an error".to_owned());
+    let class = title::called(&row.title);
     let place = row
         .culprit
         .as_ref()

@@ -32,6 +32,7 @@ use crate::{
     render::{
         outside::push_refused,
         pr::{self, Broke, Next, PrWords, Readers, RevertWords, Tried},
+        title,
     },
     store::Claim,
     text::Untrusted,
@@ -379,7 +380,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         Readers::Team
     };
     let ignored = ignored_checks(facts, seen, &policy);
-    let error = error_word(&row.title);
+    let error = title::class(&row.title);
     let words = PrWords {
         readers,
         next: what_next(&policy, needs.as_deref(), repo.observe_min),
@@ -445,15 +446,6 @@ fn what_next<'a>(policy: &Policy, needs: Option<&'a str>, watch: Duration) -> Ne
         None if policy.rung < Mode::Active => Next::Draft,
         None => Next::Merges { watch },
     }
-}
-
-/// The class of the error: the first word of the title, when it looks like one.
-pub(super) fn error_word(title: &str) -> Option<String> {
-    let word: String = title
-        .chars()
-        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
-        .collect();
-    (word.len() >= 3 && word.len() <= 60).then_some(word)
 }
 
 /// The PR's title, for the subject of the squash commit.

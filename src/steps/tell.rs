@@ -15,7 +15,7 @@ use crate::{
         facts::{Facts, Seen, Status, keys},
         next::OVER,
     },
-    model::{IncidentId, PullNumber, incident::Incident},
+    model::{IncidentId, PullNumber, incident::Incident, signal::SignalKind},
     render::mail::{Guess, MailWords, PullLine, broken, mail as render_mail},
     store::{Claim, SignatureRow},
     text::{Untrusted, named},
@@ -167,12 +167,20 @@ pub(super) struct Felt {
     also: Vec<String>,
 }
 
+/// A build that a platform makes is part of a deployment; nobody looked at the default branch.
+fn of_kind(row: &SignatureRow) -> SignalKind {
+    match row.kind {
+        SignalKind::Ci if row.source != "actions" => SignalKind::Deploy,
+        kind => kind,
+    }
+}
+
 /// A page that is down comes before the error that came with it.
 pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<Felt> {
     let slot = incident.repo.as_str();
     let title = super::title_line(ctx, row);
     let mut felt = Felt {
-        broken: broken(slot, row.kind, row.severity),
+        broken: broken(slot, of_kind(row), row.severity),
         shown: title.trim_start_matches(CI_IS_RED).to_owned(),
         also: Vec::new(),
     };
@@ -184,7 +192,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
         let Some(symptom) = symptom else { continue };
         let title = super::title_line(ctx, &symptom);
         if symptom.severity > row.severity {
-            felt.broken = broken(symptom.repo.as_str(), symptom.kind, symptom.severity);
+            felt.broken = broken(symptom.repo.as_str(), of_kind(&symptom), symptom.severity);
             down.push(title);
         } else {
             felt.also.push(title);

@@ -47,6 +47,42 @@ async fn a_child_has_no_capability_and_gets_none() {
     assert_eq!(out.lines().count(), 6, "{out}");
 }
 
+/// As compilers, package managers and git do it: written aside, then put into its place. And never out of what is its own.
+#[tokio::test]
+async fn a_file_moves_between_directories_of_the_child() {
+    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::write(outside.path().join("theirs"), "").unwrap();
+    let script = format!(
+        "
+import os, tempfile
+room = tempfile.mkdtemp()
+for name in ('a', 'b'):
+    os.mkdir(os.path.join(room, name))
+here, there = os.path.join(room, 'a', 'x'), os.path.join(room, 'b', 'x')
+open(here, 'w').close()
+os.rename(here, there)
+os.link(there, here)
+print('moved and linked')
+for act, path in ((os.rename, here), (os.link, there)):
+    try:
+        act(path, {outside:?} + '/x')
+        print('out')
+    except OSError:
+        pass
+try:
+    os.rename({outside:?} + '/theirs', os.path.join(room, 'theirs'))
+    print('in')
+except OSError:
+    pass
+",
+        outside = outside.path().display().to_string()
+    );
+    let raw = run(python("moves", &script)).await;
+    if !lacks(&raw) {
+        assert_eq!(said(&raw), "moved and linked\n");
+    }
+}
+
 /// A process of the same user that keeps a secret in its environment and waits on stdin.
 struct Keeper(Child);
 

@@ -116,7 +116,13 @@ async fn a_service_that_does_not_come_up_is_named_with_its_last_words() {
         });
         let id = spec.run_id.clone();
         let raw = run(spec).await;
-        assert_eq!(raw.exit, RunExit::Code(69));
+        assert_eq!(
+            raw.exit,
+            RunExit::Code(69),
+            "{}{}",
+            text(&raw.stdout),
+            text(&raw.stderr)
+        );
         assert_eq!(text(&raw.stderr), format!("{NOT_UP}{said}"));
         assert_eq!(alive(&id), [] as [&str; 0]);
     }

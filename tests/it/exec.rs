@@ -257,6 +257,39 @@ fn a_program_that_misbehaves_is_ended_and_named_and_hides_nothing() {
     }
 }
 
+/// A package that is removed or upgraded must not end the look at everything else.
+#[test]
+fn a_program_that_is_gone_makes_its_check_blind_and_no_other() {
+    let home = home(
+        &json!({"disk": {"program": "check.sh"}, "queue": {"program": "queue.sh"}, "late": {"program": "late.sh"}}),
+    );
+    script(home.path(), "queue.sh", "#!/bin/sh\necho 'WARNING - 3 late'; exit 1\n");
+    script(home.path(), "late.sh", "#!/bin/sh\necho OK\n");
+    let late = home.path().join("collectors/late.sh");
+    fs::set_permissions(late, fs::Permissions::from_mode(0o644)).unwrap();
+    let (snapshot, code) = collect(home.path());
+    let outcome = &snapshot["collectors"][0];
+    let detail = outcome["detail"].as_str().unwrap();
+    assert_eq!((code, &outcome["outcome"]), (Some(3), &json!("degraded")), "{detail}");
+    assert!(
+        detail.contains("disk: ") && detail.contains("late: ") && !detail.contains("queue: "),
+        "{detail}"
+    );
+    assert_eq!(told(&snapshot), [("queue", "warning", "queue: WARNING - 3 late")]);
+    let done = tick(home.path())
+        .args(["--home", home.path().to_str().unwrap(), "config", "check"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "collectors/check.sh cannot be read",
+        "collectors/late.sh is not executable: chmod u+x ",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "it is killed while it runs")]
 fn what_a_killed_look_left_is_removed_by_the_next_one() {
@@ -309,14 +342,6 @@ fn what_others_could_change_is_not_started() {
         assert!(told.contains(part), "{part} is not in {told}");
     };
     let mode = |file: &Path, mode: u32| fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
-    check(&|_| {}, "collectors/check.sh cannot be read");
-    check(
-        &|home| {
-            script(home, "check.sh", "#!/bin/sh\necho OK\n");
-            mode(&home.join("collectors/check.sh"), 0o644);
-        },
-        "is not executable",
-    );
     check(
         &|home| {
             script(home, "check.sh", "#!/bin/sh\necho OK\n");

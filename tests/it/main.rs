@@ -50,6 +50,8 @@ mod pushes;
 #[cfg(test)]
 mod railway;
 #[cfg(test)]
+mod repairs;
+#[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod retention;

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, process::Output, time::Duration};
 
-use tick::demo::{Pace, Setup, World, WorldOptions};
+use tick::{
+    config::{env::Environment, load::toolchain_env},
+    demo::{Pace, Setup, World, WorldOptions},
+};
 
 /// A world with a home of the product in it.
 pub(crate) struct Stage {
@@ -63,6 +66,7 @@ impl Stage {
             .env_clear()
             .env("PATH", tick::adapters::process::own_path())
             .env("HOME", self.world.root())
+            .envs(toolchain_env(&Environment::of_process()))
             .envs(env.iter().copied())
             .arg("--home")
             .arg(&self.home)
@@ -70,6 +74,14 @@ impl Stage {
             .args(args)
             .output()
             .unwrap()
+    }
+
+    /// First column of each row, as the ledger holds it now.
+    pub(crate) fn ask(&self, sql: &str, of: &str) -> Vec<String> {
+        let db = rusqlite::Connection::open(self.home.join("state/tick.db")).unwrap();
+        let mut statement = db.prepare(sql).unwrap();
+        let rows = statement.query_map([of], |row| row.get::<_, String>(0)).unwrap();
+        rows.map(Result::unwrap).collect()
     }
 
     pub(crate) fn step(&self, minutes: u64) {

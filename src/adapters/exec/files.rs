@@ -47,10 +47,13 @@ fn restrict(plan: &Plan) -> Result<RestrictionStatus, RulesetError> {
         .restrict_self()
 }
 
-/// A layer of its own: where the kernel lacks it, the files are held all the same.
+/// A layer of its own: where the kernel lacks it, the files are held all the same. Every layer forbids moving a file into
+/// another directory unless it says otherwise, and this one has nothing to say about files.
 fn scope() -> Result<RestrictionStatus, RulesetError> {
     Ruleset::default()
+        .handle_access(AccessFs::Refer)?
         .scope(Scope::from_all(SCOPES))?
         .create()?
+        .add_rules(path_beneath_rules(["/"], AccessFs::Refer))?
         .restrict_self()
 }

@@ -105,7 +105,9 @@ fn is_ready(plan: &Plan, ready: &Ready, by: Instant) -> Result<bool, Stop> {
     match ready {
         Ready::Port(port) => Ok([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
             .into_iter()
-            .any(|host| TcpStream::connect_timeout(&SocketAddr::new(host, *port), CONNECT).is_ok())),
+            .any(|host| {
+                TcpStream::connect_timeout(&SocketAddr::new(host, *port), CONNECT).is_ok_and(|it| !is_itself(&it))
+            })),
         Ready::Command(program, args) => {
             let mut child = exec(program)
                 .args(args)
@@ -121,6 +123,11 @@ fn is_ready(plan: &Plan, ready: &Ready, by: Instant) -> Result<bool, Stop> {
             Ok(status.is_some_and(|status| status.success()))
         }
     }
+}
+
+/// A connection to a port from which connections are made can be given that very port, and is then answered by itself.
+fn is_itself(stream: &TcpStream) -> bool {
+    matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(peer)) if own == peer)
 }
 
 fn spawn((program, args): &(PathBuf, Vec<String>), log: &Path) -> Result<Child, Stop> {

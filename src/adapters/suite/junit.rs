@@ -248,10 +248,16 @@ impl Case {
         let kind = outcome.kind();
         let by_assertion = status == TestStatus::Fail && ASSERTION.is_match(&kind);
         let own = self.name.split(['(', '[', ' ']).next().unwrap_or_default();
-        let traced = !own.is_empty()
-            && [format!(".{own}("), format!("in {own}"), format!(" {own}(")]
-                .iter()
-                .any(|at| outcome.text.contains(at));
+        // Python and Java; then Ruby, whose frames end with the quoted name: of the method, of its class and of it.
+        let frames = [
+            format!(".{own}("),
+            format!("in {own}"),
+            format!(" {own}("),
+            format!("`{own}'"),
+            format!(" in {own}'"),
+            format!("#{own}'"),
+        ];
+        let traced = !own.is_empty() && frames.iter().any(|at| outcome.text.contains(at));
         let message = outcome.said(&kind);
         let result = TestResult {
             status: if by_assertion {
@@ -377,6 +383,22 @@ shop.py:2: ZeroDivisionError</failure></testcase><testcase classname="tests.test
                 "a.ShopTest > empty Error inside java.lang.ArithmeticException: / by zero",
                 "a.ShopTest > later Error java.io.IOException",
                 "a.ShopTest > equal Fail! org.opentest4j.AssertionFailedError: expected: <1> but was: <2>",
+            ]
+        );
+    }
+
+    /// As Ruby 3.1 and 3.4 write a backtrace.
+    #[test]
+    fn a_frame_of_ruby_names_the_test() {
+        let report = "<testsuite name=\"all\"><testcase classname=\"RateTest\" name=\"test_none\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in `/'\nlib/rate.rb:6:in `percent'\ntest/rate_test.rb:6:in `test_none'</error></testcase>\
+             <testcase classname=\"RateTest\" name=\"test_few\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in 'Rate.percent'\ntest/rate_test.rb:9:in 'block in RateTest#test_few'</error></testcase>\
+             <testcase classname=\"RateTest\" name=\"test_set_up\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in `percent'\ntest/rate_test.rb:3:in `setup'</error></testcase></testsuite>";
+        assert_eq!(
+            told(report).unwrap(),
+            [
+                "RateTest > test_none Error inside ZeroDivisionError: divided by 0",
+                "RateTest > test_few Error inside ZeroDivisionError: divided by 0",
+                "RateTest > test_set_up Error ZeroDivisionError: divided by 0",
             ]
         );
     }

@@ -193,5 +193,14 @@ pub(super) fn below(base: &Url, path: &[&str]) -> Url {
 }
 
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, Blind> {
-    serde_json::from_slice(body).map_err(|error| Blind::new("shape", format!("the {what} of Vercel: {error}")))
+    serde_json::from_slice(body).map_err(|error| {
+        let fault: Refusal = serde_json::from_slice(body).unwrap_or_default();
+        let why = if fault.error.code.is_empty() {
+            error.to_string()
+        } else {
+            // A refusal under HTTP 200.
+            format!("refused ({:.60})", fault.error.code)
+        };
+        Blind::new("shape", format!("the {what} of Vercel: {why}"))
+    })
 }

@@ -142,6 +142,14 @@ impl Look<'_> {
             .filter(|one| one.is_built())
             .map(|one| one.uid.clone())
             .collect();
+        // The project names what serves; a list of another team's view is empty, and says nothing about this one.
+        if let (true, Some(live)) = (listed.is_empty(), self.about.live()) {
+            let why = format!(
+                "the list of deployments is empty, though the project says that {} serves; check `team` and the scope of VERCEL_TOKEN",
+                session.line(live, 80)
+            );
+            self.blind.push(Blind::new("empty", why));
+        }
         let mut list = Vec::new();
         for one in listed {
             match one.read(self.about) {

@@ -145,6 +145,31 @@ fn outcome(collected: &Collected) -> (OutcomeKind, &str) {
 }
 
 #[test]
+fn an_empty_list_beside_a_deployment_that_serves_is_not_read() {
+    let mut vercel = Vercel::new();
+    vercel.answer("/v7/deployments", &list(&[]));
+    let outcome = vercel.look().collectors.remove(0);
+    assert_eq!(
+        (outcome.outcome, outcome.cause.as_str()),
+        (OutcomeKind::Degraded, "empty"),
+        "{}",
+        outcome.detail
+    );
+    vercel.answer(
+        "/v7/deployments",
+        &json!({ "error": { "code": "forbidden", "message": "no" } }),
+    );
+    let outcome = vercel.look().collectors.remove(0);
+    assert!(
+        outcome
+            .detail
+            .contains("the deployments of Vercel: refused (forbidden)"),
+        "{}",
+        outcome.detail
+    );
+}
+
+#[test]
 fn a_project_that_is_well_is_one_good_outcome() {
     let mut vercel = Vercel::new();
     let collected = vercel.look();

@@ -57,22 +57,21 @@ impl Checks<'_> {
             return None;
         }
         let file = self.context.home.collectors.join(name);
-        let what = match std::fs::metadata(&file) {
-            Err(error) => format!("collectors/{name} cannot be read: {error}"),
-            Ok(meta) if !meta.is_file() => format!("collectors/{name} is no file"),
+        // A package that was removed or upgraded makes this one check blind, not tick: the rest must go on.
+        let missing = match std::fs::metadata(&file) {
+            Err(error) => Some(format!("cannot be read: {error}")),
+            Ok(meta) if !meta.is_file() => Some("is no file".to_owned()),
             Ok(meta) if meta.permissions().mode() & 0o111 == 0 => {
-                let mend = format!("chmod u+x {}", file.display());
-                self.problem(at, format!("collectors/{name} is not executable"), &mend);
-                return None;
+                Some(format!("is not executable: chmod u+x {}", file.display()))
             }
-            // Started as what the link names: plugins look for their parts beside themselves, or go by their own name.
-            Ok(_) => {
-                let named = std::fs::read_link(&file).map(|to| self.context.home.collectors.join(to));
-                return Some(named.unwrap_or(file));
-            }
+            Ok(_) => None,
         };
-        self.problem(at, what, example);
-        None
+        if let Some(why) = missing {
+            self.warnings.push(format!("{at}: collectors/{name} {why}"));
+        }
+        // Started as what the link names: plugins look for their parts beside themselves, or go by their own name.
+        let named = std::fs::read_link(&file).map(|to| self.context.home.collectors.join(to));
+        Some(named.unwrap_or(file))
     }
 
     fn exec_env(&mut self, raw: &BTreeMap<String, String>, at: &JsonPath) -> Vec<(String, SecretString)> {

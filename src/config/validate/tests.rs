@@ -332,6 +332,26 @@ fn known_variables_fill_a_shipped_collector() {
     );
 }
 
+/// What stands in the place of a variable's name is often the secret itself: it would go to the journal or into a mail.
+#[test]
+fn a_secret_in_the_place_of_a_name_is_not_shown() {
+    for secret in [
+        "f47ac10b-58cc-4372-a567-0e02b2c3d479",
+        "S3cretPassw0rd",
+        "correct_horse",
+        "AKIAFAKEFAKE12345678",
+    ] {
+        let text =
+            format!("{{\"repos\": {{\"api\": {{\"railway\": {{\"service\": \"api\", \"token\": \"{secret}\"}}}}}}}}");
+        let said = told(&text).join("\n");
+        assert!(
+            said.contains("repos.api.railway.token") && said.contains("not shown"),
+            "{said}"
+        );
+        assert!(!said.contains(secret), "{said}");
+    }
+}
+
 #[test]
 fn a_service_on_railway_needs_a_token_and_an_account_the_project() {
     let text = |railway: &str| format!("{{\"repos\": {{\"api\": {{\"railway\": {{{railway}}}}}}}}}");

@@ -87,8 +87,14 @@ pub(super) fn is_incident(result: &TestResult, incident: &IncidentFacts) -> bool
         .strip_prefix(result.kind.as_str())
         .unwrap_or(&result.message);
     let message = message.trim_start_matches(':').trim();
+    // Below its first line a message may quote the source, which production writes in another way or not at all.
+    let first = message.lines().next().unwrap_or_default().trim();
     match &incident.exception {
-        Some((kind, said)) => short(kind) == short(&result.kind) && template(said.trim()) == template(message),
+        Some((kind, said)) => {
+            let said = said.trim();
+            short(kind) == short(&result.kind)
+                && (template(said) == template(message) || (!said.contains('\n') && template(said) == template(first)))
+        }
         None => {
             !result.kind.is_empty()
                 && template(incident.title.trim()) == template(&format!("{}: {message}", short(&result.kind)))
@@ -104,6 +110,28 @@ fn short(kind: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Ruby 3.1 puts the source and a marker below the message.
+    #[test]
+    fn the_first_line_of_a_message_is_enough() {
+        let incident = IncidentFacts::of(
+            Signature::parse("7f3a91c07f3a91c0").unwrap(),
+            "NoMethodError: undefined method `name' for nil:NilClass",
+            "NoMethodError: undefined method `name' for nil:NilClass",
+        );
+        let raised = |message: &str| TestResult {
+            inside: true,
+            kind: "NoMethodError".to_owned(),
+            message: format!("NoMethodError: {message}"),
+            ..TestResult::of(crate::model::evidence::TestStatus::Error)
+        };
+        let marked = "undefined method `name' for nil:NilClass\n\n  user.profile.name\n              ^^^^^";
+        assert!(is_incident(&raised(marked), &incident));
+        assert!(!is_incident(
+            &raised("undefined method `age' for nil:NilClass"),
+            &incident
+        ));
+    }
 
     #[test]
     fn exceptions_are_read_as_languages_print_them() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     decide::{
-        dedup::{self, Group, Known, KnownIncident, Standing},
+        dedup::{self, FirstLook, Group, Known, KnownIncident, Standing},
         facts::{Status, keys},
         hold, rhythm,
     },
@@ -101,7 +101,7 @@ pub(super) fn group(
         let row = row_of(key.clone(), &signals, old.as_ref());
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
-        let before = |old| before(ctx, old, &row, incident.as_ref(), &gaps);
+        let before = |old| before(ctx, old, &row, (incident.as_ref(), group.first_seen), &gaps);
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
         let mut standing = dedup::standing(&group, facts.as_ref());
@@ -158,6 +158,18 @@ fn unwatched(ctx: &Ctx, old: &SignatureRow, gaps: &[(DateTime<Utc>, DateTime<Utc
     Ok(rhythm::unwatched(&within, &told))
 }
 
+/// The first look that saw it, where this batch is dated back to the first event of all.
+fn first_look(ctx: &Ctx, old: &SignatureRow, batch_from: DateTime<Utc>) -> Result<Option<FirstLook>> {
+    if batch_from > old.first_seen {
+        return Ok(None);
+    }
+    let first = ctx.store().sightings(&old.sig, old.first_seen)?.into_iter().next();
+    Ok(first.map(|batch| FirstLook {
+        at: batch.at,
+        count: batch.count,
+    }))
+}
+
 /// Looks that saw it among the last few, with the one that runs.
 fn bad_lately(ctx: &Ctx, sig: &Signature, fire_after: u32) -> Result<u32> {
     let looks = ctx
@@ -175,7 +187,7 @@ fn before(
     ctx: &Ctx,
     old: &SignatureRow,
     row: &SignatureRow,
-    incident: Option<&Incident>,
+    (incident, batch_from): (Option<&Incident>, DateTime<Utc>),
     gaps: &[(DateTime<Utc>, DateTime<Utc>)],
 ) -> Result<Known> {
     let generation = ctx.store().generation(&row.sig)?;
@@ -186,6 +198,7 @@ fn before(
         last_seen: old.last_seen,
         unwatched: unwatched(ctx, old, gaps)?,
         count: old.count,
+        first_look: first_look(ctx, old, batch_from)?,
         bad_ticks: row.bad_ticks,
         bad_lately: if row.kind.is_symptom() {
             bad_lately(ctx, &row.sig, fire_after(row))?

@@ -16,6 +16,7 @@ use super::{
 use crate::model::signal::Severity;
 
 const MOST_PATTERNS: usize = 500;
+const EXAMPLE: &str = r#"{"version": 1, "patterns": [{"id": "out-of-stock", "severity": "high", "kind": "runtime", "regex": "no stock left"}]}"#;
 const SHIPPED: &str = include_str!("../../../collectors/patterns.json");
 /// Priority of the owner's `detection.rpcErrRe`: above whatever is shipped.
 const OWNERS: u8 = 90;
@@ -217,7 +218,7 @@ fn read(text: &str, trust: Trust) -> Result<Vec<Pattern>, Vec<PatternFault>> {
         vec![PatternFault {
             at: String::new(),
             what,
-            example: r#"{"version": 1, "patterns": []}"#.to_owned(),
+            example: EXAMPLE.to_owned(),
         }]
     };
     let parsed = jsonc_parser::parse_to_ast(
@@ -237,6 +238,12 @@ fn read(text: &str, trust: Trust) -> Result<Vec<Pattern>, Vec<PatternFault>> {
             "has version {}, and this program reads version 1",
             file.version
         )));
+    }
+    if file.patterns.is_empty() {
+        return Err(fault(
+            "has no pattern, so that no line of any log would be an error; without the file the shipped ones count"
+                .to_owned(),
+        ));
     }
     if file.patterns.len() > MOST_PATTERNS {
         return Err(fault(format!(

@@ -199,10 +199,7 @@ impl Prepared {
 
     /// First column of each row, as the ledger holds it now.
     pub(crate) fn ask(&self, sql: &str, of: &str) -> Vec<String> {
-        let db = rusqlite::Connection::open(self.stage.home.join("state/tick.db")).unwrap();
-        let mut statement = db.prepare(sql).unwrap();
-        let rows = statement.query_map([of], |row| row.get::<_, String>(0)).unwrap();
-        rows.map(Result::unwrap).collect()
+        self.stage.ask(sql, of)
     }
 
     /// Guards, proof and audit all say yes about this very head.

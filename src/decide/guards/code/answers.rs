@@ -232,9 +232,15 @@ fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
         .above(id)
         .find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
     let locals: BTreeSet<&str> = function.map(|f| locals(ast, f)).unwrap_or_default();
+    // `{ tenant: "12" }` names a field, whatever else is called so.
+    let is_key = |node: Id| {
+        let pair = ast.above(node).next().filter(|up| ast.kind(*up) == Kind::Pair);
+        pair.is_some_and(|pair| ast.kids(pair).len() > 1 && ast.kids(pair).first() == Some(&node))
+    };
     let mut literals = Vec::new();
     for node in ast.walk(result) {
         match ast.kind(node) {
+            Kind::Name if is_key(node) => {}
             Kind::Text if !ast.kids(node).is_empty() => return None,
             Kind::Text | Kind::Number | Kind::Constant => literals.push(node),
             Kind::Name if locals.contains(ast.word(node)) || matches!(ast.word(node), "self" | "this") => return None,

@@ -17,6 +17,10 @@ const VARIABLES: &str = "\
     PHPUNIT_COMPOSER_INSTALL MIX_TEST SUREFIRE_TEST RUNNING_TESTS IS_TEST UNIT_TEST CONTINUOUS_INTEGRATION \
     TEST_RUNNER TEST_ENV";
 
+/// Variables that cargo sets for what it starts, which is never so in production. While it compiles they are read by a
+/// macro, and that is no question.
+const OF_CARGO: &str = "CARGO CARGO_MANIFEST_DIR CARGO_PKG_NAME CARGO_CRATE_NAME CARGO_TARGET_TMPDIR";
+
 /// Names that stand for a runner where a program looks at itself.
 const RUNNERS: &str = "\
     pytest unittest jest vitest mocha rspec minitest junit phpunit testng nose karma jasmine surefire \
@@ -98,7 +102,9 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
     let environment =
         path.to_lowercase().contains("env") || path.ends_with("LookupEnv") || path.contains("getProperty");
     let property = path.ends_with("getProperty") && texts.iter().any(|t| is_test_property(t));
-    if property || environment && texts.iter().any(|t| listed(VARIABLES, t)) {
+    let of_cargo = matches!(path.rsplit(['.', ':']).next(), Some("var" | "var_os"));
+    let told = |t: &&str| listed(VARIABLES, t) || of_cargo && listed(OF_CARGO, t);
+    if property || environment && texts.iter().any(told) {
         return true;
     }
     match path.as_str() {
@@ -145,10 +151,26 @@ fn argued(ast: &Ast<'_>, id: Id) -> bool {
     let mirror =
         |n: Id| matches!(ast.kind(n), Kind::Name | Kind::Member) && listed("argv orig_argv ARGV Args", ast.word(n));
     let runner = |n: Id| ast.kind(n) == Kind::Text && is_runner(literal::inner(ast.source(n)).trim_matches('/'));
+    // A command is called `test` and compared as a whole; a part of an argument is looked for by whom it betrays.
+    let part = |n: Id| {
+        let text = literal::inner(ast.source(n)).to_lowercase();
+        let word = ast.kind(n) == Kind::Text && text.len() <= 12 && (text.contains("test") || text.contains("spec"));
+        let call = ast
+            .above(n)
+            .take_while(|up| *up != id)
+            .find(|up| ast.kind(*up) == Kind::Call);
+        let searches = call.and_then(|call| ast.chain(call).last().map(|link| link.name));
+        word && searches
+            .is_some_and(|name| listed("includes contains endsWith ends_with indexOf find match search", name))
+            && ast
+                .above(n)
+                .take_while(|up| *up != id)
+                .any(|up| ast.kind(up) == Kind::Lambda)
+    };
     let nodes: Vec<Id> = ast.walk(id).take(80).collect();
     matches!(ast.kind(id), Kind::Call | Kind::Binary)
         && nodes.iter().any(|n| mirror(*n))
-        && nodes.iter().any(|n| runner(*n))
+        && nodes.iter().any(|n| runner(*n) || part(*n))
 }
 
 /// Rust names the thread of a test after it.
