@@ -37,7 +37,7 @@ const RESAMPLE: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs
 
 #[derive(Debug, Args)]
 pub struct LookArgs {
-    /// Pages (https://acme.example) and repositories (acme/shop)
+    /// Addresses of pages, and repositories (acme/shop)
     #[arg(required = true, value_name = "URL|OWNER/REPO")]
     what: Vec<String>,
     /// How far back the runs of a repository are read

@@ -137,11 +137,21 @@ impl Store {
     }
 
     pub fn sightings(&self, sig: &Signature, since: DateTime<Utc>) -> Result<Vec<Sighting>> {
+        self.sightings_up_to(sig, since, -1)
+    }
+
+    /// The oldest one that is kept.
+    pub fn first_sighting(&self, sig: &Signature) -> Result<Option<Sighting>> {
+        Ok(self.sightings_up_to(sig, DateTime::UNIX_EPOCH, 1)?.pop())
+    }
+
+    /// At most so many, the oldest first; a negative number is no limit.
+    fn sightings_up_to(&self, sig: &Signature, since: DateTime<Utc>, most: i64) -> Result<Vec<Sighting>> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(
-                "SELECT at, count, release, since FROM sighting WHERE sig = ?1 AND at >= ?2 ORDER BY at",
+                "SELECT at, count, release, since FROM sighting WHERE sig = ?1 AND at >= ?2 ORDER BY at LIMIT ?3",
             )?;
-            let mut rows = statement.query((sig.as_str(), time(since)))?;
+            let mut rows = statement.query((sig.as_str(), time(since), most))?;
             let mut out = Vec::new();
             while let Some(row) = rows.next()? {
                 out.push(Sighting {

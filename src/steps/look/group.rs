@@ -163,7 +163,7 @@ fn first_look(ctx: &Ctx, old: &SignatureRow, batch_from: DateTime<Utc>) -> Resul
     if batch_from > old.first_seen {
         return Ok(None);
     }
-    let first = ctx.store().sightings(&old.sig, old.first_seen)?.into_iter().next();
+    let first = ctx.store().first_sighting(&old.sig)?;
     Ok(first.map(|batch| FirstLook {
         at: batch.at,
         count: batch.count,
