@@ -44,7 +44,7 @@ pub(super) fn known(ctx: &Ctx, repo: &Repo) -> Result<BTreeSet<String>> {
         let suite = serde_json::from_value(row.detail).context("read the results of a base")?;
         bases.entry((row.head, row.verdict)).or_default().push(suite);
     }
-    found.extend(bases.values().flat_map(|suites| proof::flaky(suites)));
+    found.extend(bases.values().flat_map(proof::flaky));
     let mut known = BTreeSet::new();
     for id in found {
         if known.len() == MOST {
