@@ -99,6 +99,8 @@ pub struct Repo {
     /// At least one; a repo without `targets` is its own only target.
     pub targets: Vec<Target>,
     pub may_skip: Vec<String>,
+    /// CI computes the proof: the tests cannot run here.
+    pub proof_by_ci: bool,
     pub rollback_own: bool,
     /// Tell the owner about a release of others that made things worse.
     pub rollback_ask: bool,

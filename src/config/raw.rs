@@ -157,6 +157,10 @@ pub(super) struct Repo {
     /// What the test commands write their results to.
     #[serde(default)]
     pub report: Report,
+    /// Where a fix is proven: local, or ci for tests that cannot run here. Default: local.
+    #[serde(default = "proof_place")]
+    #[schemars(example = &"ci")]
+    pub proof: ProofPlace,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -262,6 +266,15 @@ pub(super) struct Report {
     #[serde(default)]
     #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
     pub junit: Option<String>,
+}
+
+/// Where a fix is proven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ProofPlace {
+    #[default]
+    Local,
+    Ci,
 }
 
 /// What may be taken back.
@@ -407,6 +420,7 @@ defaults! {
     service_seconds: u32 = 60;
     setup_timeout_seconds: u32 = 900;
     rpc_params: Value = Value::Array(Vec::new());
+    proof_place: ProofPlace = ProofPlace::Local;
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;
     agent_turns: u32 = 40;

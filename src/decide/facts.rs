@@ -38,6 +38,9 @@ pub struct Facts {
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.
     pub pushed: Option<Pushed>,
+    /// The witness that stands on a branch of its own for CI.
+    #[serde(default)]
+    pub witness: Option<Witnessed>,
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
@@ -114,6 +117,8 @@ pub struct AttemptFacts {
     pub audit_failures: u32,
     pub audit_unavailable: Unavailable,
     /// Blocking checks that failed on its pushed head.
+    #[serde(default)]
+    pub ci: ByCi,
     pub ci_failed: Option<Vec<String>>,
 }
 
@@ -162,6 +167,7 @@ impl AttemptFacts {
             audit: None,
             audit_failures: 0,
             audit_unavailable: Unavailable::default(),
+            ci: ByCi::default(),
             ci_failed: None,
         }
     }
@@ -251,6 +257,31 @@ pub struct Approved {
 pub struct Pushed {
     pub head: Sha,
     pub at: DateTime<Utc>,
+}
+
+/// A witness that was pushed and not dropped since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witnessed {
+    /// Of the effect that pushed it.
+    pub key: String,
+    pub head: Sha,
+    pub at: DateTime<Utc>,
+}
+
+/// How far a proof by CI is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByCi {
+    pub witness: Option<CiWitness>,
+    /// Commits whose runs have ended and whose reports were read.
+    pub reports: BTreeSet<Sha>,
+    /// The witness is red there, so the fix may be shown.
+    pub red: bool,
+}
+
+/// The diff's tests on its base; none where the base's own failure is the witness.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CiWitness {
+    pub commit: Option<Sha>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -385,6 +416,8 @@ pub struct Need {
     pub pull: bool,
     /// Checks of our pushed head, or of the revert's.
     pub checks: bool,
+    /// Checks of the commit that a proof by CI waits for.
+    pub ci: bool,
     /// Whether the default branch holds the release that failed.
     pub failed_release: bool,
     /// The commit that the merge made.
@@ -437,6 +470,9 @@ pub struct Policy {
     pub nonblocking: Option<regex::Regex>,
     /// The repo's release can be read (a probe tells its SHA).
     pub release_known: bool,
+    /// CI computes the proof.
+    #[serde(default)]
+    pub by_ci: bool,
 }
 
 impl Facts {
@@ -446,6 +482,11 @@ impl Facts {
 
     pub fn current(&self) -> Option<&AttemptFacts> {
         self.attempts.last()
+    }
+
+    /// The commit whose runs a proof by CI waits for.
+    pub fn awaited_by_ci(&self) -> Option<Sha> {
+        super::next::awaited_by_ci(self)
     }
 
     pub fn failure_type(&self) -> FailureType {

@@ -3,6 +3,7 @@
 
 mod after;
 mod before;
+mod by_ci;
 mod hindered;
 mod pull;
 
@@ -26,6 +27,8 @@ use after::{merged, take_back};
 pub use before::OVER;
 pub(super) use before::head_is_ours;
 use before::{judge, person_moved, publish, repair, told, untriaged};
+pub(super) use by_ci::awaited as awaited_by_ci;
+pub use by_ci::says as ci_says;
 pub use hindered::{key as hindered_key, name};
 use pull::pull;
 
@@ -45,6 +48,36 @@ pub enum Action {
     Prove {
         n: u32,
         head: Sha,
+    },
+    /// Make the commit that CI has to see red: the base with the diff's tests.
+    CiWitness {
+        n: u32,
+        head: Sha,
+    },
+    PushWitness {
+        n: u32,
+        sha: Sha,
+    },
+    /// Read what the runs of a commit kept.
+    CiReport {
+        n: u32,
+        sha: Sha,
+    },
+    /// Judge what was read so far.
+    CiGrade {
+        n: u32,
+        head: Sha,
+    },
+    CiUnproven {
+        n: u32,
+        head: Sha,
+        why: String,
+    },
+    /// The witness's branch is not needed any more.
+    DropWitness {
+        /// Of the effect that pushed it.
+        key: String,
+        sha: Sha,
     },
     Push {
         n: u32,
@@ -232,6 +265,13 @@ fn may_try_again(facts: &Facts, policy: &Policy) -> bool {
 
 /// The outside reads that this stage wants.
 pub fn need(facts: &Facts, policy: &Policy) -> Need {
+    let mut need = of_stage(facts, policy);
+    // Its branch may have to go, whatever the stage is.
+    need.stop |= facts.witness.is_some();
+    need
+}
+
+fn of_stage(facts: &Facts, policy: &Policy) -> Need {
     let nothing = Need::default();
     let with_pull = facts.pull.is_some();
     match stage(facts, policy) {
@@ -248,6 +288,9 @@ pub fn need(facts: &Facts, policy: &Policy) -> Need {
         },
         Stage::Judge => Need {
             pull: with_pull,
+            stop: policy.by_ci,
+            base: policy.by_ci,
+            ci: policy.by_ci,
             ..nothing
         },
         Stage::Publish => Need {
@@ -305,7 +348,8 @@ fn tell_then(facts: &Facts, status: Status, why: &str, then: impl FnOnce() -> Ne
 
 /// The one next step of an incident.
 pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    let next = hindered::gate(facts, wanted(facts, seen, policy, now), now);
+    let next = by_ci::sweep(facts, seen, policy, wanted(facts, seen, policy, now), now);
+    let next = hindered::gate(facts, next, now);
     settle::leave(facts, seen, next)
 }
 
@@ -334,6 +378,7 @@ fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
         Stage::Untriaged => untriaged(facts, policy, now),
         Stage::Told => told(facts, policy, now),
         Stage::Repair => repair(facts, seen, policy, now),
+        Stage::Judge if policy.by_ci => by_ci::judge(facts, seen, policy, now),
         Stage::Judge => judge(facts),
         Stage::Publish => publish(facts, seen, policy, now),
         Stage::Pull => pull(facts, seen, policy, now),

@@ -3,6 +3,7 @@
 
 mod after;
 mod base;
+mod by_ci;
 mod fake;
 mod given;
 mod waits;

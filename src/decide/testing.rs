@@ -62,6 +62,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         last_attempt: 0,
         attempts: Vec::new(),
         pushed: None,
+        witness: None,
         pushed_before: BTreeSet::new(),
         past_pulls: BTreeSet::new(),
         pull: None,
@@ -170,5 +171,6 @@ pub(super) fn policy() -> Policy {
         may_skip: Vec::new(),
         nonblocking: None,
         release_known: true,
+        by_ci: false,
     }
 }

@@ -221,6 +221,7 @@ fn recheck(town: &Town, model: &mut Model, name: String, conclusion: String) -> 
         branch,
         stage: Stage::Completed,
         conclusion: Some(conclusion),
+        kept: None,
         log: None,
         held: false,
         shown: true,

@@ -20,6 +20,8 @@ use crate::{
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
     Push,
+    PushWitness,
+    DropWitness,
     OpenPull,
     Body,
     Comment,
@@ -36,8 +38,10 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Push,
+        Self::PushWitness,
+        Self::DropWitness,
         Self::OpenPull,
         Self::Body,
         Self::Comment,
@@ -57,6 +61,8 @@ impl EffectKind {
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Push => "push",
+            Self::PushWitness => "push_witness",
+            Self::DropWitness => "drop_witness",
             Self::OpenPull => "open_pr",
             Self::Body => "body",
             Self::Comment => "comment",

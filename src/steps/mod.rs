@@ -7,6 +7,7 @@ pub mod answers;
 mod attempt;
 mod audit;
 mod before;
+mod by_ci;
 pub mod check;
 mod diff;
 pub mod effect;

@@ -216,6 +216,7 @@ impl History {
             stage: Stage::Completed,
             conclusion: Some(if red.is_some() { "failure" } else { "success" }.to_owned()),
             log,
+            kept: None,
             held: false,
             shown: true,
             created: now,

@@ -3,6 +3,7 @@
 //!
 //! Every text in a returned value (titles, bodies, names, messages) is cleaned and redacted, and still hostile.
 
+mod artifacts;
 mod checks;
 mod comments;
 mod edge;

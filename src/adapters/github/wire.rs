@@ -217,3 +217,10 @@ pub(super) struct Access {
     #[serde(default)]
     pub(super) permission: String,
 }
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Artifact {
+    pub(super) id: u64,
+    #[serde(default)]
+    pub(super) expired: bool,
+}

@@ -24,6 +24,7 @@ use crate::{
 };
 
 mod cargo;
+mod check;
 mod command;
 mod go;
 mod javascript;
@@ -156,6 +157,8 @@ pub struct SuiteOptions {
 struct Readout {
     tests: Vec<(String, TestResult)>,
     load_errors: Vec<String>,
+    /// The checker that ran to its end.
+    check: Option<String>,
 }
 
 /// Runs the commands one after the other on the tree in `dir`.
@@ -171,8 +174,12 @@ pub async fn run_suite(
     if commands.is_empty() {
         suite.unreadable = Some("no test command is configured".to_owned());
     }
+    let checks = check::among(commands);
     for (index, command) in commands.iter().enumerate() {
         let left = options.timeout.saturating_sub(started.elapsed());
+        let Some(options) = &check::options_of(command, options, &checks) else {
+            continue;
+        };
         let read = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await;
         match read {
             Ok(()) => {}
@@ -196,6 +203,29 @@ pub async fn run_suite(
 /// Whether single tests can be run alone by every one of these commands.
 pub fn selects(commands: &[CommandLine]) -> bool {
     commands.iter().all(|command| command::selects(&command.argv))
+}
+
+/// Reports that a run elsewhere kept, as one suite. Without any it proves nothing.
+pub fn read_reports(reports: &[Vec<u8>], redactor: &Redactor) -> Suite {
+    let mut suite = Suite {
+        sandbox: "in CI".to_owned(),
+        ..Suite::default()
+    };
+    let mut digest = Sha256::new();
+    for report in reports {
+        digest.update(report);
+    }
+    suite.digest = hex(&digest.finalize());
+    let read = if reports.is_empty() {
+        Err("the runs kept no JUnit report as an artifact; let the workflow upload it for every branch".to_owned())
+    } else {
+        junit::parse(reports)
+    };
+    match read {
+        Ok(readout) => take_in(&mut suite, readout, redactor),
+        Err(why) => suite.unreadable = Some(shown(&why, redactor, 600)),
+    }
+    suite
 }
 
 /// Why one command gave no results.
@@ -266,9 +296,12 @@ async fn run_one(
             digest.update(&bytes);
             report::parse(&bytes, &nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } if output.truncated => {
+        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } | Detected::Check(_)
+            if output.truncated =>
+        {
             return Err("its output was too long to be read".to_owned().into());
         }
+        Detected::Check(check) => check.parse(&output.stdout, &output.stderr, dir, exit)?,
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
         Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
         Detected::Go { .. } => go::parse(&output.stdout)?,
@@ -389,6 +422,7 @@ fn take_in(suite: &mut Suite, readout: Readout, redactor: &Redactor) {
     suite.tests = tests;
     let errors = readout.load_errors.iter().map(|e| shown(e, redactor, 1000));
     suite.load_errors.extend(errors);
+    suite.checks.extend(readout.check);
 }
 
 /// An id as it is stored and shown. Addresses go: they differ in every run.

@@ -9,7 +9,8 @@ use super::given::{at, audit, facts, guards, policy, proof, pull, sha, triage};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status, Watch, keys,
+            AttemptFacts, CiWitness, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status,
+            Watch, Witnessed, keys,
         },
         merge::Restores,
         next::{self, Action, Next},
@@ -59,6 +60,8 @@ pub(super) struct Fake {
     pub(super) revert: Option<Pull>,
     pub(super) rules: Rules,
     pub(super) ci: CheckState,
+    /// CI begins with what is pushed.
+    pub(super) ci_runs: bool,
     /// None: after the push.
     pub(super) ci_started: Option<DateTime<Utc>>,
     /// Landed tree, and parent; none: as asked for.
@@ -107,6 +110,7 @@ impl Fake {
                 ..Rules::default()
             },
             ci: CheckState::Success,
+            ci_runs: true,
             ci_started: None,
             landed: None,
             commit_missing: false,
@@ -219,6 +223,11 @@ impl Fake {
             Some(revert) => revert.pushed.and(revert.head.clone()),
             None => self.facts.pushed.as_ref().map(|p| p.head.clone()),
         };
+        let checked = if need.ci {
+            self.facts.awaited_by_ci().filter(|_| self.ci_runs)
+        } else {
+            checked.filter(|_| need.checks)
+        };
         let landed = merge
             .filter(|_| need.landed && !self.commit_missing)
             .map(|merge| CommitInfo {
@@ -233,11 +242,11 @@ impl Fake {
             base: need.base.then(|| self.base.clone()),
             failed_release: self.failed_release.clone().filter(|_| need.failed_release),
             pull: self.pull.clone().filter(|_| need.pull && self.facts.pull.is_some()),
-            checks: checked.filter(|_| need.checks).map(|head| Checks {
+            checks: checked.map(|head| Checks {
                 head,
                 checks: vec![Check {
                     name: "test".to_owned(),
-                    app_id: None,
+                    app_id: need.ci.then_some(1),
                     state: self.ci,
                     started_at: Some(self.ci_started.unwrap_or(self.now + TimeDelta::seconds(1))),
                     url: None,
@@ -266,6 +275,34 @@ impl Fake {
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),
+            Action::CiWitness { .. } => {
+                let commit = Some(self.sha());
+                self.newest().ci.witness = Some(CiWitness { commit });
+            }
+            Action::PushWitness { sha, .. } => {
+                let attempt = &self.newest().attempt.id;
+                let key = keys::push_witness(attempt, sha);
+                self.facts.witness = Some(Witnessed {
+                    key,
+                    head: sha.clone(),
+                    at: now,
+                });
+            }
+            Action::CiReport { sha, .. } => drop(self.newest().ci.reports.insert(sha.clone())),
+            Action::CiGrade { head, .. } => {
+                let green = self.newest().ci.reports.contains(head);
+                if green || self.made[0] == Made::NotRed {
+                    self.prove(head);
+                } else {
+                    self.newest().ci.red = true;
+                }
+            }
+            Action::CiUnproven { head, why, .. } => {
+                self.prove(head);
+                let proof = self.newest().proof.as_mut().unwrap();
+                proof.grade = ProofGrade::Unproven(why.clone());
+            }
+            Action::DropWitness { .. } => self.facts.witness = None,
             Action::Push { head, .. } => {
                 self.facts
                     .pushed_before
@@ -468,6 +505,7 @@ impl Fake {
         attempt.rebases += 1;
         attempt.guards = None;
         attempt.proof = None;
+        (attempt.ci.witness, attempt.ci.red) = (None, false);
         attempt.audit = Some(audit(AuditVerdict::Approve, head));
     }
 

@@ -1,9 +1,9 @@
 //! Workflow runs, their jobs and logs: the same jobs that stand as check runs, seen from the other side.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Write as _};
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Desk, is_anonymous,
@@ -74,6 +74,63 @@ pub(super) fn log(desk: &mut Desk<'_>) -> Result<Reply> {
     }
     let base = desk.forge.api.trim_end_matches('/');
     Ok(Reply::empty(302).with("location", format!("{base}/storage/logs/{id}")))
+}
+
+/// What the jobs of a run kept.
+pub(super) fn artifacts(desk: &mut Desk<'_>) -> Result<Reply> {
+    let run = desk.number("run_id");
+    let api = format!("{}/repos/{}/actions/artifacts", desk.forge.api, desk.forge.full_name());
+    let jobs = desk
+        .model
+        .jobs
+        .iter()
+        .filter(|job| job.run == run && job.stage == Stage::Completed);
+    let found: Vec<Value> = jobs
+        .filter_map(|job| {
+            let url = format!("{api}/{}", job.id);
+            let at = job
+                .completed
+                .map(|at| at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+            Some(json!({
+                "id": job.id, "node_id": format!("AR_{}", job.id), "name": format!("{}-report", job.name),
+                "size_in_bytes": job.kept.as_ref()?.len(), "url": url, "archive_download_url": format!("{url}/zip"),
+                "expired": false, "created_at": at, "expires_at": at, "updated_at": at,
+            }))
+        })
+        .collect();
+    Ok(desk.page(&found, Some("artifacts")))
+}
+
+/// A redirect to where archives are kept, which wants no token.
+pub(super) fn archive(desk: &mut Desk<'_>) -> Result<Reply> {
+    let id = desk.number("artifact_id");
+    if !desk.model.jobs.iter().any(|job| job.id == id && job.kept.is_some()) {
+        return Ok(refuse(410, "Gone"));
+    }
+    let base = desk.forge.api.trim_end_matches('/');
+    Ok(Reply::empty(302).with("location", format!("{base}/storage/archives/{id}")))
+}
+
+pub(super) fn stored_archive(model: &Model, id: &str) -> Reply {
+    let job = model.jobs.iter().find(|job| job.id.to_string() == id);
+    let Some(kept) = job.and_then(|job| job.kept.as_ref()) else {
+        return Reply::text(410, "the archive is gone");
+    };
+    match zipped(kept) {
+        Ok(body) => Reply {
+            status: 200,
+            headers: vec![("content-type".to_owned(), "application/zip".to_owned())],
+            body,
+        },
+        Err(error) => Reply::text(500, format!("the archive cannot be made: {error}")),
+    }
+}
+
+fn zipped(report: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    writer.start_file("report.xml", zip::write::SimpleFileOptions::default())?;
+    writer.write_all(report)?;
+    Ok(writer.finish()?.into_inner())
 }
 
 /// The text of a finished job's log, each line with its time, as the host keeps it.

@@ -77,6 +77,9 @@ impl Forge {
         if let Some(id) = call.path.strip_prefix("/storage/logs/") {
             return actions::stored_log(&self.model(), id);
         }
+        if let Some(id) = call.path.strip_prefix("/storage/archives/") {
+            return actions::stored_archive(&self.model(), id);
+        }
         let Some((template, handler, args)) = route(call) else {
             let what = format!("no route for {} {}", call.method, call.path);
             town.log.error(town.clock.now(), "forge", what.clone());

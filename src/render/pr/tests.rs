@@ -81,6 +81,7 @@ fn parts() -> Parts {
                 ..Counts::default()
             },
             commands: vec!["python3 -m unittest".to_owned()],
+            source: vec!["shop/discount.py".to_owned()],
             not_proven: vec!["Whether stored orders are right.".to_owned()],
             sandbox: "sandboxed".to_owned(),
             digest: String::new(),
@@ -165,7 +166,16 @@ fn an_active_body() {
 
     **Not proven.** Whether stored orders are right.
 
-    To repeat it: `python3 -m unittest`.
+    <details><summary>Proof output and how to repeat it (2 commands)</summary>
+
+    ```text
+    # with the fix
+    git fetch origin fix/auto-c4d81e6f && git switch --detach 5555555555555555555555555555555555555555 && python3 -m unittest
+    # then without it
+    git restore --source 9999999999999999999999999999999999999999 -- shop/discount.py && python3 -m unittest
+    ```
+
+    </details>
 
     **Tried before.**
 
@@ -275,7 +285,16 @@ fn a_body_that_needs_a_person() {
 
     **Not proven.** Whether stored orders are right.
 
-    To repeat it: `python3 -m unittest`.
+    <details><summary>Proof output and how to repeat it (2 commands)</summary>
+
+    ```text
+    # with the fix
+    git fetch origin fix/auto-c4d81e6f && git switch --detach 5555555555555555555555555555555555555555 && python3 -m unittest
+    # then without it
+    git restore --source 9999999999999999999999999999999999999999 -- shop/discount.py && python3 -m unittest
+    ```
+
+    </details>
 
     **The decision that is yours.** Is an empty order allowed at all?
 

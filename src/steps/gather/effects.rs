@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::rows::Rows;
 use crate::{
     decide::{
-        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Status, keys},
+        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Status, Witnessed, keys},
         merge::Restores,
     },
     model::{IncidentId, PullNumber, Sha},
@@ -85,6 +85,24 @@ pub(super) fn pushed_before(effects: &Effects, id: &IncidentId) -> BTreeSet<Sha>
         .filter(|row| row.is_done() && row.key.starts_with(&format!("push:{id}/")))
         .filter_map(|row| sha_of(row, "head"))
         .collect()
+}
+
+/// The newest witness that was pushed and not dropped.
+pub(super) fn witness(effects: &Effects, id: &IncidentId) -> Option<Witnessed> {
+    let stands = |row: &&EffectRow| {
+        let dropped = effects.get(&keys::drop_witness(&row.key));
+        row.is_done() && !dropped.is_some_and(EffectRow::is_done)
+    };
+    let pushed = effects
+        .values()
+        .filter(|row| row.key.starts_with(&format!("push_witness:{id}/")))
+        .filter(stands)
+        .max_by_key(|row| row.done_at)?;
+    Some(Witnessed {
+        key: pushed.key.clone(),
+        head: sha_of(pushed, "head")?,
+        at: pushed.intended_at,
+    })
 }
 
 pub(super) fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {

@@ -10,14 +10,16 @@ use serde::de::DeserializeOwned;
 
 pub(super) use self::effects::{Adopted, Revert};
 use self::{
-    effects::{done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, told},
+    effects::{
+        done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, told, witness,
+    },
     rows::Rows,
 };
 use super::{Ctx, evidence::kind, look};
 use crate::{
     decide::{
         dedup::BAD_LOOKS,
-        facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+        facts::{AttemptFacts, ByCi, Cause, ClassRecord, Facts, Spend, Unavailable},
         security,
     },
     model::{
@@ -78,6 +80,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         attempts,
         triage,
         pushed: pushed(&effects, id),
+        witness: witness(&effects, id),
         pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
         past_pulls: past_pulls(&effects),
@@ -205,6 +208,13 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
                 audit_unavailable: head.as_ref().map_or_else(Unavailable::default, |head| {
                     rows.unavailable(kind::AUDIT_FAILED, Some(head))
                 }),
+                ci: ByCi {
+                    witness: by_head(rows, kind::CI_WITNESS, head.as_ref())?,
+                    reports: rows.heads(kind::CI_REPORT),
+                    red: head
+                        .as_ref()
+                        .is_some_and(|head| rows.count(kind::CI_RED, Some(head)) > 0),
+                },
                 ci_failed: by_head(rows, kind::CI_FAILED, head.as_ref())?,
                 attempt,
             })

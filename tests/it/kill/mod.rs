@@ -26,6 +26,8 @@ enum Story {
     Mended,
     /// From the bug to a merge that holds.
     Plain,
+    /// The same, where CI computes the proof.
+    ByCi,
 }
 
 /// The story that reaches a kind. A new kind does not compile before it has one.
@@ -44,6 +46,7 @@ const fn story_of(kind: EffectKind) -> Story {
         | EffectKind::MergeRevert
         | EffectKind::Mail => Story::TakenBack,
         EffectKind::Comment | EffectKind::ClosePull => Story::Mended,
+        EffectKind::PushWitness | EffectKind::DropWitness => Story::ByCi,
     }
 }
 
@@ -67,10 +70,12 @@ fn undisturbed(story: Story) -> &'static State {
     static TAKEN_BACK: OnceLock<State> = OnceLock::new();
     static MENDED: OnceLock<State> = OnceLock::new();
     static PLAIN: OnceLock<State> = OnceLock::new();
+    static BY_CI: OnceLock<State> = OnceLock::new();
     let cell = match story {
         Story::TakenBack => &TAKEN_BACK,
         Story::Mended => &MENDED,
         Story::Plain => &PLAIN,
+        Story::ByCi => &BY_CI,
     };
     cell.get_or_init(|| {
         let mut rig = Rig::new(story);
@@ -129,11 +134,16 @@ matrix! {
     mended_after_record_then_again: Mended AfterRecord RunAgain;
     mended_after_record_then_two: Mended AfterRecord TwoAtOnce;
     mended_after_record_then_lost: Mended AfterRecord LostAnswers;
+    by_ci_before_intent_then_again: ByCi BeforeIntent RunAgain;
+    by_ci_after_intent_then_two: ByCi AfterIntent TwoAtOnce;
+    by_ci_after_effect_then_again: ByCi AfterEffect RunAgain;
+    by_ci_after_effect_then_lost: ByCi AfterEffect LostAnswers;
+    by_ci_after_record_then_two: ByCi AfterRecord TwoAtOnce;
 }
 
 #[test]
 fn every_kind_has_a_story_of_the_matrix() {
-    let covered: BTreeSet<EffectKind> = [Story::TakenBack, Story::Mended]
+    let covered: BTreeSet<EffectKind> = [Story::TakenBack, Story::Mended, Story::ByCi]
         .into_iter()
         .flat_map(kinds_of)
         .collect();

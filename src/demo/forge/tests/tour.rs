@@ -44,6 +44,9 @@ fn tour(world: &World) {
     assert_eq!(get(world, "/branches/main/protection").status, 404);
     assert_eq!(get(world, "/branches/nowhere").status, 404);
     assert_eq!(get(world, &format!("/actions/jobs/{job}/logs")).status, 302);
+    let kept = get(world, &format!("/actions/runs/{run}/artifacts")).json();
+    assert_eq!(kept["total_count"], 0);
+    assert_eq!(get(world, &format!("/actions/artifacts/{job}/zip")).status, 410);
     let labels = format!("/issues/{number}/labels");
     assert_eq!(
         api(world, "POST", &labels, &json!({ "labels": ["needs-human", "x:y"] })).status,
