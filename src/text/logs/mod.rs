@@ -34,10 +34,7 @@ use std::{borrow::Cow, cell::LazyCell};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::{
-    Redactor,
-    signature::{signature, template},
-};
+use super::{Redactor, signature::signature};
 use causes::{Causes, Seen};
 use input::Input;
 use join::{Event, Window};
@@ -293,9 +290,7 @@ impl Matcher {
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let redactor = &self.redactor;
-        let work = || template(&redactor.without_known(&text));
-        let template = self.memo.template(&text, self.now, work);
+        let template = self.memo.template(&self.redactor.without_known(&text));
         let pattern = &self.patterns.list()[best];
         let seen = Seen {
             pattern,

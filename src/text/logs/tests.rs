@@ -477,7 +477,8 @@ fn what_came_before_changes_no_signature() {
         .collect();
     let signatures = |lines: &[&String]| -> BTreeMap<String, u64> {
         // A line between keeps them from being one event.
-        let log: String = lines.iter().map(|line| format!("03:00:01 INFO ok\n{line}\n")).collect();
+        let events: Vec<String> = lines.iter().map(|line| format!("03:00:01 INFO ok\n{line}\n")).collect();
+        let log = events.concat();
         let causes = read(&log).causes.into_iter();
         causes.map(|cause| (cause.signature.to_string(), cause.count)).collect()
     };
