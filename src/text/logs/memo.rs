@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::text::signature::{template, template_of_usual, usual};
+use crate::text::signature::{template, template_of_usual, usual, visible};
 
 /// Bytes of all texts.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
@@ -35,7 +35,7 @@ impl Memo {
             return template(text).into();
         }
         self.key.clear();
-        usual::write(text, &mut self.key);
+        usual::write(&visible(text), &mut self.key);
         self.looks += 1;
         if let Some(known) = self.templates.get(self.key.as_slice()) {
             self.hits += 1;

@@ -58,12 +58,12 @@ pub fn signature(text: &str) -> Signed {
 
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
-    template_of_usual(&usual::spelled(text))
+    template_of_usual(&usual::spelled(&visible(text)))
 }
 
-/// The template of all texts that have this usual spelling.
+/// The template of all texts that have this usual spelling of what is [`visible`] of them.
 pub(super) fn template_of_usual(text: &str) -> String {
-    let text = harmless(text);
+    let text = REDACTOR.redacted(text);
     let lines = lines::read(&text);
     join(&lines, top_frame(&lines))
 }
@@ -127,14 +127,19 @@ fn of_template(version: u32, template: &str) -> Signature {
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
 fn harmless(text: &str) -> Cow<'_, str> {
-    let cleaned = super::clean::cleaned(text);
-    let harmless = match REDACTOR.redacted(&cleaned) {
+    let visible = visible(text);
+    match REDACTOR.redacted(&visible) {
         Cow::Owned(redacted) => Cow::Owned(redacted),
-        Cow::Borrowed(_) => cleaned,
-    };
-    match without_shown(&harmless) {
+        Cow::Borrowed(_) => visible,
+    }
+}
+
+/// The text without what terminals make of it, and without what nobody sees.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    let cleaned = super::clean::cleaned(text);
+    match without_shown(&cleaned) {
         Some(text) => Cow::Owned(text),
-        None => harmless,
+        None => cleaned,
     }
 }
 
