@@ -47,6 +47,11 @@ fn tour(world: &World) {
     let kept = get(world, &format!("/actions/runs/{run}/artifacts")).json();
     assert_eq!(kept["total_count"], 0);
     assert_eq!(get(world, &format!("/actions/artifacts/{job}/zip")).status, 410);
+    let attempt = format!("/actions/runs/{run}/attempts");
+    assert_eq!(get(world, &format!("{attempt}/1/jobs")).json()["total_count"], 2);
+    assert_eq!(get(world, &format!("{attempt}/2/jobs")).status, 404);
+    // These jobs ran nothing, so nothing is kept of them.
+    assert_eq!(get(world, &format!("{attempt}/1/logs")).status, 404);
     let labels = format!("/issues/{number}/labels");
     assert_eq!(
         api(world, "POST", &labels, &json!({ "labels": ["needs-human", "x:y"] })).status,
