@@ -22,9 +22,12 @@ const END: TimeDelta = TimeDelta::hours(3);
 pub(in crate::decide) fn awaited(facts: &Facts) -> Option<Sha> {
     let attempt = facts.current()?;
     let witness = attempt.ci.witness.as_ref()?.commit.as_ref();
-    let base = [Some(&attempt.attempt.base), witness];
-    let both = base.into_iter().flatten().chain(attempt.head());
-    both.into_iter().find(|sha| !attempt.ci.reports.contains(*sha)).cloned()
+    // The host knows no commit that was never pushed.
+    let stands = |sha: &&Sha| facts.witness.as_ref().is_some_and(|pushed| pushed.head == **sha);
+    let shown = |sha: &&Sha| attempt.is_a_persons() || facts.pushed.as_ref().is_some_and(|pushed| pushed.head == **sha);
+    let pushed = witness.filter(stands).into_iter().chain(attempt.head().filter(shown));
+    let mut all = [&attempt.attempt.base].into_iter().chain(pushed);
+    all.find(|sha| !attempt.ci.reports.contains(*sha)).cloned()
 }
 
 pub(super) fn judge(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {

@@ -130,7 +130,7 @@ pub(super) fn archive(desk: &mut Desk<'_>) -> Result<Reply> {
     if !desk.model.jobs.iter().any(|job| job.id == id && job.kept.is_some()) {
         return Ok(refuse(410, "Gone"));
     }
-    Ok(stored(desk, &format!("archives/{id}")))
+    Ok(stored(desk, &format!("kept/{id}")))
 }
 
 pub(super) fn stored_archive(model: &Model, id: &str) -> Reply {
