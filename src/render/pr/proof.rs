@@ -11,7 +11,7 @@ pub(super) fn add(page: &mut Page, pr: &PrWords<'_>, proof: &Proof) {
     page.add(findings(pr));
     page.add(not_proven(proof));
     if let Some((title, text)) = repeat(pr, proof) {
-        page.fold(&title, &[block(&untrusted(&text), 6_000)]);
+        page.fold(&title, &[block(&untrusted(text.trim_end()), 6_000)]);
     }
 }
 
