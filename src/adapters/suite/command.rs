@@ -15,7 +15,7 @@ use super::{
     room::{Room, locate},
 };
 
-const DRIVER: &str = include_str!("driver.py");
+const DRIVER: &str = concat!(include_str!("intact.py"), include_str!("driver.py"));
 
 /// A command whose results can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +46,13 @@ pub(super) enum Detected {
     /// `cargo [+toolchain] nextest run [options]`
     Nextest { program: String, args: Vec<String> },
     /// `go test [options and packages]`
-    Go { program: String, args: Vec<String> },
+    Go { program: String, command: go::Command },
     /// Anything else, which writes reports in JUnit's format.
     Other { program: String, args: Vec<String> },
 }
 
 /// A child as far as its command line decides it.
+#[derive(Clone)]
 pub(super) struct Prepared {
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
@@ -76,7 +77,7 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
         "cargo" => cargo(program, rest),
         "go" => Ok(Detected::Go {
             program: program.to_owned(),
-            args: go::args(rest)?,
+            command: go::Command::read(rest)?,
         }),
         "pytest" | "py.test" => python::pytest(program, Vec::new(), rest),
         "npx" => javascript::npx(rest),
@@ -273,6 +274,8 @@ pub(super) fn prepare(
         Detected::Script(script) => {
             prepared.program = locate(&script.program, dir, options)?;
             write(javascript::SHARED_FILE, javascript::SHARED)?;
+            let intact = write("intact.cjs", javascript::INTACT)?;
+            prepared.env = vec![javascript::preloaded(&intact, &options.env)];
             let (name, text) = script.runner.reporter();
             prepared.args = script.args(&write(name, text)?, only);
             prepared.stdin = order(&json!({ "nonce": nonce, "report": report }));
@@ -301,9 +304,9 @@ pub(super) fn prepare(
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
         }
-        Detected::Go { program, args } => {
+        Detected::Go { program, command } => {
             prepared.program = locate(program, dir, options)?;
-            prepared.args.clone_from(args);
+            prepared.args = command.args(&write(go::AT_END_FILE, go::AT_END)?, only);
             prepared.env = go::ENV
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();

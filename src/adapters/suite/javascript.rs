@@ -7,6 +7,16 @@ pub(super) const SHARED: &str = include_str!("shared.cjs");
 pub(super) const INTACT: &str = include_str!("intact.cjs");
 pub(super) const NODE: &str = include_str!("reporter.mjs");
 
+/// Has every process of a run load a file first, also those that a runner starts for its tests. The owner's own
+/// options stay.
+pub(super) fn preloaded(file: &str, owner: &[(String, String)]) -> (String, String) {
+    const NAME: &str = "NODE_OPTIONS";
+    let own = owner.iter().rev().find(|(name, _)| name == NAME);
+    let own = own.map(|(_, value)| format!("{value} ")).unwrap_or_default();
+    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+    (NAME.to_owned(), format!("{own}--require \"{file}\""))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
     Jest,

@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use sha2::{Digest, Sha256};
@@ -47,6 +47,7 @@ use command::{Detected, Prepared};
 
 /// Output beyond this is cut, and a cut `cargo test` run cannot be read.
 const OUTPUT_CAP: usize = 16 * 1024 * 1024;
+const TOO_LONG: &str = "its output was too long to be read";
 
 /// The reading of JUnit reports, for the fuzzer.
 #[doc(hidden)]
@@ -65,7 +66,7 @@ pub fn fuzz_output(bytes: &[u8]) {
     ));
     drop(cargo::parse(bytes, bytes, dir));
     drop(nextest::parse(bytes, bytes, dir));
-    drop(go::parse(bytes));
+    drop(go::parse(bytes, bytes));
     drop(report::parse(bytes, "nonce", "it ended"));
 }
 
@@ -167,19 +168,19 @@ pub async fn run_suite(
 ) -> Result<Suite, NotRun> {
     let started = clock::instant();
     let mut suite = Suite::default();
-    let mut digest = Sha256::new();
+    let mut heard = Heard::default();
     if commands.is_empty() {
         suite.unreadable = Some("no test command is configured".to_owned());
     }
     for (index, command) in commands.iter().enumerate() {
         let left = options.timeout.saturating_sub(started.elapsed());
-        let read = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await;
-        match read {
-            Ok(()) => {}
+        match run_one(runner, dir, (index, command), left, options, &mut heard).await {
+            Ok(readout) => take_in(&mut suite, readout, &options.redactor),
             Err(Unread::NotRun(why)) => {
                 let command = command.text.clone();
                 return Err(NotRun { command, why });
             }
+            Err(Unread::TimedOut) => suite.timed_out = true,
             Err(Unread::Because(why)) => {
                 suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
             }
@@ -188,7 +189,8 @@ pub async fn run_suite(
             break;
         }
     }
-    suite.digest = hex(&digest.finalize());
+    suite.sandbox = heard.sandbox;
+    suite.digest = hex(&heard.digest.finalize());
     suite.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(suite)
 }
@@ -196,6 +198,7 @@ pub async fn run_suite(
 /// Why one command gave no results.
 enum Unread {
     NotRun(String),
+    TimedOut,
     Because(String),
 }
 
@@ -205,80 +208,140 @@ impl From<String> for Unread {
     }
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one step of the loop above, split for its length"
-)]
+/// One command on one tree: its children share a room, a deadline and a digest.
+struct Started<'a, R> {
+    runner: &'a R,
+    dir: &'a Path,
+    options: &'a SuiteOptions,
+    room: room::Room,
+    began: Instant,
+    deadline: Duration,
+}
+
+impl<R: AsyncFn(SuiteChild) -> SuiteOutput> Started<'_, R> {
+    /// What a child wrote that ended by itself, and its exit status.
+    async fn once(&self, prepared: &Prepared, heard: &mut Heard) -> Result<(SuiteOutput, i32), Unread> {
+        let services = room::services(self.dir, self.options)?;
+        let has_services = !services.is_empty();
+        let network = if has_services {
+            Network::With(services)
+        } else {
+            Network::Own
+        };
+        let left = self.deadline.saturating_sub(self.began.elapsed());
+        let output = (self.runner)(child(prepared, network, self.dir, &self.room, left, self.options)).await;
+        if output.not_run {
+            return Err(Unread::NotRun(output.note));
+        }
+        if has_services && let Some(why) = not_up(&output) {
+            return Err(Unread::Because(why));
+        }
+        heard.digest.update(output.exit.unwrap_or(-1).to_le_bytes());
+        for part in [&output.stdout, &output.stderr] {
+            heard.digest.update((part.len() as u64).to_le_bytes());
+            heard.digest.update(part);
+        }
+        keep_weakest(&mut heard.sandbox, &output.sandbox);
+        if output.timed_out {
+            return Err(Unread::TimedOut);
+        }
+        match output.exit {
+            Some(exit) => Ok((output, exit)),
+            None => Err(format!("the run did not end by itself ({})", output.note).into()),
+        }
+    }
+
+    /// Go's tests: those that a crash kept from running are run too.
+    async fn go(&self, command: &go::Command, first: &Prepared, heard: &mut Heard) -> Result<Readout, Unread> {
+        let at_end = self.room.dir.join(go::AT_END_FILE);
+        let with = |args: Vec<String>| Prepared { args, ..first.clone() };
+        let mut readout = Readout::default();
+        let (mut whole, mut crashes) = (0, 0);
+        let mut waiting: Vec<(Prepared, go::Ended)> = vec![(first.clone(), go::Ended::default())];
+        while let Some((prepared, before)) = waiting.pop() {
+            let (output, exit) = self.once(&prepared, heard).await?;
+            if output.truncated {
+                return Err(TOO_LONG.to_owned().into());
+            }
+            let told = go::parse(&output.stdout, &output.stderr)?;
+            agrees_with_exit(&told.readout, exit)?;
+            whole += told.whole;
+            readout.tests.extend(told.readout.tests);
+            readout.load_errors.extend(told.readout.load_errors);
+            for ended in told.ended {
+                let ended = ended.after(&before);
+                crashes += 1;
+                let names = command.names(&ended).filter(|_| crashes <= go::MOST_CRASHES);
+                let names = names.ok_or_else(|| go::ended_early(&ended))?;
+                let (listed, _) = self.once(&with(names), heard).await?;
+                if let Some(rest) = command.rest(&at_end.to_string_lossy(), &ended, &listed.stdout) {
+                    waiting.push((with(rest), ended));
+                }
+            }
+        }
+        if room::beginning(&self.room.dir, go::AT_END_FILE)? <= whole {
+            return Err("a test program left before its tests had ended".to_owned().into());
+        }
+        Ok(readout)
+    }
+}
+
+/// What all children of a suite said together.
+#[derive(Default)]
+struct Heard {
+    digest: Sha256,
+    sandbox: String,
+}
+
 async fn run_one(
     runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
     dir: &Path,
-    command: &CommandLine,
-    index: usize,
+    (index, command): (usize, &CommandLine),
     deadline: Duration,
     options: &SuiteOptions,
-    suite: &mut Suite,
-    digest: &mut Sha256,
-) -> Result<(), Unread> {
+    heard: &mut Heard,
+) -> Result<Readout, Unread> {
     let (detected, place) = recognised(command, options)?;
     if let Some(place) = &place {
         place.clear(dir)?;
     }
     let room = room::Room::make(&options.scratch, index, options.home.as_deref())?;
     let prepared = command::prepare(&detected, dir, &room, options)?;
-    let report = prepared.report.clone();
-    let nonce = prepared.nonce.clone();
-    let services = room::services(dir, options)?;
-    let has_services = !services.is_empty();
-    let network = if has_services {
-        Network::With(services)
-    } else {
-        Network::Own
+    let began = clock::instant();
+    let started = Started {
+        runner,
+        dir,
+        options,
+        room,
+        began,
+        deadline,
     };
-    let output = runner(child(prepared, network, dir, &room, deadline, options)).await;
-    if output.not_run {
-        return Err(Unread::NotRun(output.note));
+    if let Detected::Go { command, .. } = &detected {
+        return started.go(command, &prepared, heard).await;
     }
-    if has_services && let Some(why) = not_up(&output) {
-        return Err(Unread::Because(why));
-    }
-
-    digest.update(output.exit.unwrap_or(-1).to_le_bytes());
-    for part in [&output.stdout, &output.stderr] {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    keep_weakest(&mut suite.sandbox, &output.sandbox);
-    if output.timed_out {
-        suite.timed_out = true;
-        return Ok(());
-    }
-    let Some(exit) = output.exit else {
-        return Err(format!("the run did not end by itself ({})", output.note).into());
-    };
+    let (output, exit) = started.once(&prepared, heard).await?;
     let readout = match &detected {
         Detected::Unittest { .. } | Detected::Pytest { .. } | Detected::Node { .. } | Detected::Script(_) => {
-            let bytes = report::read(&report)?;
-            digest.update(&bytes);
-            report::parse(&bytes, &nonce, &last_words(&output))?
+            let bytes = report::read(&prepared.report)?;
+            heard.digest.update(&bytes);
+            report::parse(&bytes, &prepared.nonce, &last_words(&output))?
         }
-        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } if output.truncated => {
-            return Err("its output was too long to be read".to_owned().into());
+        Detected::Cargo { .. } | Detected::Nextest { .. } if output.truncated => {
+            return Err(TOO_LONG.to_owned().into());
         }
         Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
         Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
-        Detected::Go { .. } => go::parse(&output.stdout)?,
-        Detected::Other { .. } => {
+        Detected::Go { .. } | Detected::Other { .. } => {
             let reports = place.map_or_else(|| Ok(Vec::new()), |place| place.read(dir));
             let reports = reports.map_err(|why| format!("{why} ({})", last_words(&output)))?;
             for report in &reports {
-                digest.update(report);
+                heard.digest.update(report);
             }
             junit::parse(&reports)?
         }
     };
     agrees_with_exit(&readout, exit)?;
-    take_in(suite, readout, &options.redactor);
-    Ok(())
+    Ok(readout)
 }
 
 /// The runner of a command; for one that is not known, where it puts its reports.
@@ -301,7 +364,7 @@ fn not_up(output: &SuiteOutput) -> Option<String> {
 }
 
 fn child(
-    prepared: Prepared,
+    prepared: &Prepared,
     network: Network,
     dir: &Path,
     room: &room::Room,
@@ -310,12 +373,12 @@ fn child(
 ) -> SuiteChild {
     SuiteChild {
         network,
-        program: prepared.program,
-        args: prepared.args,
-        env: environment(room, prepared.env, options),
+        program: prepared.program.clone(),
+        args: prepared.args.clone(),
+        env: environment(room, &prepared.env, options),
         cwd: dir.to_owned(),
         writable: vec![room.dir.clone(), room.home.clone()],
-        stdin: prepared.stdin,
+        stdin: prepared.stdin.clone(),
         deadline,
         run_id: options.run_id.clone(),
         stdout_cap: OUTPUT_CAP,
@@ -324,7 +387,7 @@ fn child(
 }
 
 /// The whole environment of a test run.
-fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &SuiteOptions) -> Vec<(String, String)> {
+fn environment(room: &room::Room, runner: &[(String, String)], options: &SuiteOptions) -> Vec<(String, String)> {
     let path: Vec<_> = options.path.iter().map(|p| p.to_string_lossy()).collect();
     let mut env: Vec<(String, String)> = [
         ("PATH", path.join(":")),
@@ -349,7 +412,7 @@ fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &Suite
             .cloned(),
     );
     env.extend(options.env.iter().cloned());
-    env.extend(runner);
+    env.extend(runner.iter().cloned());
     env
 }
 

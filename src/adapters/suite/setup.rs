@@ -37,7 +37,7 @@ pub fn setup_child(
     Ok(SuiteChild {
         program: locate(program, dir, options)?,
         args: args.to_vec(),
-        env: environment(&room, caches.into(), options),
+        env: environment(&room, &caches, options),
         cwd: dir.to_owned(),
         writable: vec![room.dir.clone(), room.home.clone()],
         stdin: Vec::new(),
