@@ -214,6 +214,22 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
     })
 }
 
+/// Whether the command's runner can be told to run single tests.
+pub(super) fn selects(argv: &[String]) -> bool {
+    match detect(argv) {
+        Ok(Detected::Script(script)) => script.runner != javascript::Runner::Mocha,
+        Ok(
+            Detected::Unittest { .. }
+            | Detected::Pytest { .. }
+            | Detected::Node { .. }
+            | Detected::Cargo { .. }
+            | Detected::Nextest { .. }
+            | Detected::Go { .. },
+        ) => true,
+        Ok(Detected::Other { .. }) | Err(_) => false,
+    }
+}
+
 /// The child for a detected command.
 pub(super) fn prepare(
     detected: &Detected,
