@@ -133,12 +133,12 @@ fn is_name(word: &str, starts: bool, words: &Context<'_>) -> bool {
         // What came back is a status or a count.
         return word.len() == 3 || !is_one_of(words.previous, &["returned", "responded"]);
     }
-    if starts && word.len() == 3 && words.compares_statuses() {
-        return true;
-    }
     let status = starts && word.len() == 3 && matches!(word.as_bytes()[0], b'4' | b'5');
     if !status {
         return false;
+    }
+    if words.compares_statuses() {
+        return true;
     }
     let next = words.next();
     let named_next = next.len() > 1 && next.starts_with(|c: char| c.is_ascii_uppercase());
@@ -146,17 +146,20 @@ fn is_name(word: &str, starts: bool, words: &Context<'_>) -> bool {
     (named_next || words.is_last()) && !measured && words.is_failing()
 }
 
-/// Whether the only numbers are two different ones that a server answers with.
+/// Whether the only numbers are two that a server answers with, at least one of them for a failure.
 pub(super) fn are_two_statuses(line: &str) -> bool {
-    const KNOWN: [&str; 22] = [
-        "200", "201", "202", "204", "206", "301", "302", "303", "304", "307", "308", "400", "401", "403", "404", "405",
-        "409", "410", "422", "429", "500", "503",
+    const FAILURES: [&str; 13] = [
+        "400", "401", "403", "404", "405", "409", "410", "415", "422", "429", "500", "501", "503",
     ];
     let mut numbers = line
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    let known = |number: Option<&str>| number.is_some_and(|number| KNOWN.contains(&number));
-    known(numbers.next()) && known(numbers.next()) && numbers.next().is_none()
+    let (Some(one), Some(other), None) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return false;
+    };
+    let answer = |word: &str| word.len() == 3 && word.starts_with(['2', '3']);
+    let failure = |word: &str| FAILURES.contains(&word);
+    (failure(one) && (failure(other) || answer(other))) || (answer(one) && failure(other))
 }
 
 /// The unit that stands behind one space as a word of its own, and the length of both.
