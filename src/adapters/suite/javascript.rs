@@ -174,15 +174,31 @@ impl Script {
                 args.extend(files().into_iter().map(|file| file.trim_start_matches("./").to_owned()));
                 args.extend([format!("--reporter={reporter}"), "--bail=0".to_owned()]);
             }
-            // Its own settings name files too, and those would run with ours.
-            Runner::Mocha => args.extend([
-                "--reporter".to_owned(),
-                reporter.to_owned(),
-                "--full-trace".to_owned(),
-                "--no-bail".to_owned(),
-            ]),
+            // Its own settings name files too, and those would run with ours: the tests are chosen by their titles.
+            Runner::Mocha => {
+                args.extend(only.and_then(|only| self.titles(only)));
+                args.extend([
+                    "--reporter".to_owned(),
+                    reporter.to_owned(),
+                    "--full-trace".to_owned(),
+                    "--no-bail".to_owned(),
+                ]);
+            }
         }
         args
+    }
+
+    /// mocha's option that keeps single tests; nothing where the owner chooses among them already.
+    fn titles(&self, only: &Only) -> Option<String> {
+        let chooses = |word: &String| {
+            let name = word.split('=').next().unwrap_or_default();
+            ["--grep", "-g", "--fgrep", "-f", "--invert", "-i"].contains(&name)
+        };
+        // Between the titles of a test's groups and its own mocha puts a space.
+        let title = |id: &String| Some(regex::escape(id.split_once(" > ")?.1).replace(" > ", "(?: > | )"));
+        let titles: Vec<String> = only.ids.iter().filter_map(title).collect();
+        let chosen = !titles.is_empty() && !self.args.iter().any(chooses);
+        chosen.then(|| format!("--grep=^(?:{})$", titles.join("|")))
     }
 }
 
@@ -234,7 +250,13 @@ mod tests {
                 "mocha -R dot -b test",
                 "mocha",
                 "test --reporter R --full-trace --no-bail",
-                "test --reporter R --full-trace --no-bail",
+                "test --grep=^(?:one|two)$ --reporter R --full-trace --no-bail",
+            ),
+            (
+                "mocha --fgrep=cart",
+                "mocha",
+                "--fgrep=cart --reporter R --full-trace --no-bail",
+                "--fgrep=cart --reporter R --full-trace --no-bail",
             ),
         ] {
             let Ok(Detected::Script(script)) = detect(&line(text)) else {
