@@ -13,7 +13,10 @@ use crate::{
         Sha,
         signal::{Change, ChangeKind, OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{clean, signature},
+    text::{
+        clean,
+        signature::{self, EXACT, sign},
+    },
 };
 
 /// Signals of one look that are kept; a source with more has one message to send, not thousands.
@@ -58,6 +61,9 @@ struct Item {
     /// What tells causes apart, where that is not the message.
     #[serde(default)]
     signature_text: Option<String>,
+    /// A name by which it is known and of which nothing is masked.
+    #[serde(default)]
+    identity: Option<String>,
     /// Short facts for people.
     #[serde(default)]
     evidence: BTreeMap<String, Value>,
@@ -143,12 +149,19 @@ impl Reading<'_> {
         } else {
             &item.message
         });
-        let signed = signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>()));
+        let exact = item.identity.as_deref().map(|name| session.text(name, LONGEST_TEXT));
+        let exact = exact.map(|name| format!("{EXACT}{name}"));
+        let signed = match &exact {
+            Some(exact) => sign(exact),
+            None => signature::signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>())),
+        };
         let last_seen = item.last_seen.unwrap_or(session.ctx.now);
         let first_seen = item.first_seen.unwrap_or(last_seen);
         let within = |time: DateTime<Utc>| self.window.map_or(time, |(from, to)| time.clamp(from, to));
         let mut evidence = self.evidence(item.evidence);
-        if text != item.message {
+        if let Some(exact) = exact {
+            evidence.insert(Signal::SIGNED.to_owned(), exact.into());
+        } else if text != item.message {
             evidence.insert(Signal::SIGNED.to_owned(), session.text(text, LONGEST_TEXT).into());
         }
         Signal {

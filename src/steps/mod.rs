@@ -10,6 +10,7 @@ pub mod check;
 mod diff;
 pub mod effect;
 mod evidence;
+mod felt;
 pub mod gate;
 mod gather;
 mod ground;
@@ -224,7 +225,9 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
         return Untrusted::new(&row.title, &ctx.redactor).line(120);
     }
     if let Some(provider) = look::provider(row) {
-        return Untrusted::new(&format!("{provider} reports an incident"), &ctx.redactor).line(120);
+        let name = row.title.strip_prefix(&format!("{provider}: ")).unwrap_or(&row.title);
+        let title = format!("{provider} reports an incident: {}", title::quoted(name));
+        return Untrusted::new(&title, &ctx.redactor).line(120);
     }
     let class = title::called(&row.title);
     let place = row

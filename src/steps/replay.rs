@@ -114,7 +114,7 @@ fn signatures(snapshot: &Snapshot) -> Judged {
         return judged;
     }
     for signal in &snapshot.signals {
-        let now = text::signature(signal.signed_text()).signature;
+        let now = text::sign(signal.signed_text()).signature;
         if signal.kind.is_symptom() || now == signal.signature {
             judged.same += 1;
         } else {

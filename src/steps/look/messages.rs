@@ -25,9 +25,14 @@ use crate::{
         signal::{BlindPart, CollectorOutcome, Snapshot},
     },
     render::mail::{Entry, MailWords, broken},
-    steps::{Ctx, holds::down_since, silence, tell, title_line},
+    steps::{
+        Ctx, before,
+        felt::{self, place},
+        holds::down_since,
+        silence, tell, title_line,
+    },
     store::{Sighting, SignatureRow, SourceRow},
-    text::signature,
+    text::{Untrusted, signature},
 };
 
 const OWED: &str = "owed:";
@@ -53,6 +58,9 @@ struct Owed {
     /// What it is about, where that is an incident.
     #[serde(default)]
     incident: Option<IncidentId>,
+    /// The cause of it that is told.
+    #[serde(default)]
+    cause: Option<Signature>,
 }
 
 impl Owed {
@@ -68,6 +76,7 @@ impl Owed {
             count: 0,
             broken: None,
             incident: None,
+            cause: None,
         }
     }
 
@@ -92,6 +101,7 @@ impl Owed {
             words.broken.clone_from(broken);
         }
         words.incident.clone_from(&self.incident);
+        self.measured(ctx, &mut words)?;
         for sig in &self.causes {
             let row = ctx.store().signature(sig)?;
             words.entries.extend(row.map(|row| Entry {
@@ -101,6 +111,22 @@ impl Owed {
             }));
         }
         Ok(words)
+    }
+
+    /// What was seen of the cause that is told.
+    fn measured(&self, ctx: &Ctx, words: &mut MailWords) -> Result<()> {
+        let (Some(sig), Some(id)) = (&self.cause, &self.incident) else {
+            return Ok(());
+        };
+        let row = ctx.store().signature(sig)?;
+        let incident = ctx.store().incident(id)?;
+        let (Some(row), Some(incident)) = (row, incident) else {
+            return Ok(());
+        };
+        words.lines = vec![felt::line(ctx, &incident, &row)?];
+        words.sample = row.samples.first().map(|text| Untrusted::new(text, &ctx.redactor));
+        words.before = before::sentences(ctx, &row, Some(&incident.id), self.since.unwrap_or(row.first_seen))?;
+        Ok(())
     }
 }
 
@@ -241,9 +267,10 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
     Ok(Owed {
         since: Some(since),
         why: why.clone(),
-        broken: Some(broken(row.repo.as_str(), row.kind, row.severity)),
+        broken: Some(broken(&place(row), felt::of_kind(row), row.severity)),
         incident: Some(incident.clone()),
-        ..Owed::new(Status::NeedsYou, about, row.repo.as_str(), title)
+        cause: Some(row.sig.clone()),
+        ..Owed::new(Status::NeedsYou, about, &place(row), title)
     })
 }
 

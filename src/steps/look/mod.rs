@@ -12,7 +12,10 @@ use anyhow::{Context, Result};
 
 use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
-pub(super) use self::{parents::provider, warnings::standing as warnings};
+pub(super) use self::{
+    parents::{provider, provider_key},
+    warnings::standing as warnings,
+};
 use super::{Ctx, gate};
 use crate::{
     decide::gate::GateResult,
@@ -104,7 +107,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
 
 /// After an upgrade that reads texts by other rules, the known causes get the names that their texts have now.
 fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
-    let sign = |text: &str| text::signature(text).signature;
+    let sign = |text: &str| text::sign(text).signature;
     let renewed = ctx
         .store()
         .sign_anew(lock, text::signature::VERSION, ctx.now(), sign)

@@ -74,6 +74,12 @@ pub(in crate::steps) fn provider(row: &SignatureRow) -> Option<&str> {
     parents::provider_of(row.signed_text.as_deref()?)
 }
 
+/// The key under which a look told of it as a change.
+pub(in crate::steps) fn provider_key(row: &SignatureRow) -> Option<String> {
+    let (provider, id) = parents::incident_of(row.signed_text.as_deref()?)?;
+    Some(format!("{provider} {id}"))
+}
+
 /// Of the causes that would open, those that something else explains.
 pub(super) fn explained(ctx: &Ctx, scene: &Scene<'_>, items: &[Item]) -> Result<BTreeMap<Signature, Parent>> {
     let mut parents: Vec<(Parent, Party)> = items

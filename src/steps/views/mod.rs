@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 pub use self::status::{status, unwell};
-use super::{Ctx, before, evidence::kind, gather, tell};
+use super::{Ctx, before, evidence::kind, felt, gather};
 use crate::{
     decide::{
         facts::{Facts, Policy},
@@ -120,7 +120,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         let who = format!("attempt {} by {}", attempt.attempt.n, attempt.attempt.agent);
         said.push((who, untrusted(&attempt.attempt.said)));
     }
-    let (began, _) = tell::of_this_life(ctx, &incident, &row)?;
+    let began = felt::life(ctx, &incident, &row)?.since;
     let (unmet_heading, unmet) = why_not(ctx, &incident, &facts, policy.as_ref())?;
     Ok(ShowView {
         id: id.to_string(),

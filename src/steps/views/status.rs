@@ -21,9 +21,10 @@ use crate::{
         status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
     steps::{
-        Ctx, gather,
+        Ctx, felt, gather,
         holds::{Held, Holds},
-        outbox, tell, title_line,
+        look::provider,
+        outbox, title_line,
     },
     store::{SignatureRow, SourceRow},
 };
@@ -228,7 +229,7 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     Ok(OpenLine {
         short: incident.id.signature().short().to_owned(),
         slot: incident.repo.to_string(),
-        title: tell::felt(ctx, incident, &row)?.shown,
+        title: felt::felt(ctx, incident, &row, false)?.shown,
         mover,
         stands: render::status::stands(&why),
         next: next.join("; "),
@@ -247,6 +248,9 @@ fn yours(ctx: &Ctx, incident: &Incident, mover: Mover, why: &str) -> Result<Stri
         format!("put it back, or tick ignore {short}")
     } else {
         let facts = gather::facts(ctx, incident)?;
+        if let Some(provider) = provider(&row(ctx, incident)?) {
+            return Ok(format!("wait for {provider}"));
+        }
         match (facts.pull, facts.merge, facts.revert.and_then(|r| r.merged)) {
             (_, Some(_), Some(_)) => "mend it yourself: our change is taken back".to_owned(),
             (_, Some(_), None) => "mend it yourself, or revert the merge".to_owned(),

@@ -58,6 +58,22 @@ pub fn signature(text: &str) -> Signed {
     signed(join(&lines, top), &lines, top)
 }
 
+/// Stands before a name that is signed as it is. Text that was cleaned cannot hold it.
+pub const EXACT: char = '\u{2}';
+
+/// The signature of what a cause was signed by: a text, or, behind [`EXACT`], a name of which nothing is masked.
+pub fn sign(signed: &str) -> Signed {
+    match signed.strip_prefix(EXACT) {
+        None => signature(signed),
+        Some(name) => Signed {
+            signature: super::named(name),
+            template: name.to_owned(),
+            label: signature(name).label,
+            culprit: None,
+        },
+    }
+}
+
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
     let text = harmless(text);

@@ -1,0 +1,152 @@
+//! What messages say is true: since when, of what, by whom, and until when; each thing that breaks stands in one of them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    silence::subjects,
+    street::{Street, tracked},
+};
+
+/// The text of the message whose subject holds these words, in one line.
+fn mail(street: &Street, words: &str) -> String {
+    let mails = street.mails();
+    let mut found = mails.iter().filter(|mail| {
+        let subject = mail.lines().find(|line| line.starts_with("Subject: "));
+        subject.is_some_and(|subject| subject.contains(words))
+    });
+    let one = found
+        .next()
+        .unwrap_or_else(|| panic!("no {words:?}: {:?}", subjects(street)));
+    assert!(found.next().is_none(), "{words:?} twice: {:?}", subjects(street));
+    let one = one.replace("=\n", "").replace("=\r\n", "");
+    one.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn status_page(incidents: &[(&str, &str, &str)]) -> Value {
+    let all: Vec<Value> = incidents
+        .iter()
+        .map(|(id, name, at)| {
+            json!({ "id": id, "name": name, "status": "identified", "impact": "major", "started_at": at,
+                    "updated_at": at, "components": [], "incident_updates": [{ "body": "We look." }] })
+        })
+        .collect();
+    json!({ "page": { "name": "Railtown" }, "incidents": all })
+}
+
+/// A repo with a page and the status page of its provider, both well at the first look.
+fn on_railtown() -> Street {
+    let mut street = Street::new(|url| {
+        let values = json!({ "url": format!("{url}/status"), "provider": "railtown" });
+        json!({ "repos": { "api": { "health": [{ "name": "home", "url": format!("{url}/page") }],
+                                    "collectors": { "statuspage": { "values": values } } } },
+                "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.answer("/page", 200, &"{}");
+    street.answer("/status", 200, &status_page(&[]));
+    assert_eq!(street.run(&[]).0, 0);
+    street.step(15);
+    street
+}
+
+/// The incident began while the page was well: the page is down since the look that saw it down.
+#[test]
+fn a_page_is_down_since_it_was_seen_down_and_its_own_words_stand_in_the_message() {
+    let street = on_railtown();
+    let one = [("i1", "Builds are slow", "2026-11-29T03:05:00Z")];
+    street.answer("/status", 200, &status_page(&one));
+    street.answer("/page", 500, &"");
+    street.run(&[]);
+    let told = mail(&street, "needs you");
+    assert!(told.contains("api is down since 03:15 UTC: home: HTTP 500"), "{told}");
+    assert!(
+        told.contains("error home: HTTP 500: in 1 look since 03:15 UTC"),
+        "{told}"
+    );
+    assert!(told.contains("/page: HTTP 500"), "the address that was asked\n{told}");
+    assert!(
+        told.contains("also railtown reports an incident: \"Builds are slow\": in 1 look since 03:05 UTC"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("mend it yourself") && told.contains("see what railtown says"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("railtown reported"),
+        "it is no change before itself\n{told}"
+    );
+}
+
+/// Renamed it is the same incident, and is over once.
+#[test]
+fn an_incident_that_its_provider_renames_is_told_once() {
+    let mut street = on_railtown();
+    for name in [
+        "Builds are slow",
+        "Builds and deployments fail",
+        "Builds and deployments fail",
+    ] {
+        let all = [
+            ("i1", name, "2026-11-29T03:05:00Z"),
+            ("i2", "Old news", "2026-11-29T01:05:00Z"),
+        ];
+        street.answer("/status", 200, &status_page(&all[..1]));
+        street.run(&[]);
+        street.step(15);
+    }
+    let told = subjects(&street);
+    assert_eq!(told.len(), 1, "{told:?}");
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("\"Builds and deployments fail\""), "{status}");
+    street.answer("/status", 200, &status_page(&[]));
+    for _ in 0..2 {
+        street.run(&[]);
+        street.step(15);
+    }
+    let over = mail(&street, "] over");
+    assert!(
+        over.contains("It was seen from 03:05 to 03:45 UTC, for 40 minutes."),
+        "{over}"
+    );
+    assert_eq!(subjects(&street).len(), 2, "{:?}", subjects(&street));
+}
+
+/// A page that goes down beside an error that was told, and a blip of that page days ago.
+#[test]
+fn the_blip_of_another_day_is_not_when_a_page_went_down() {
+    let mut street = Street::new(|url| {
+        let mut shop = tracked(url, "/shop");
+        shop["health"] = json!([{ "name": "front", "url": format!("{url}/page") }]);
+        json!({ "repos": { "shop": shop }, "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.errors("/shop", &[]);
+    for status in [200, 503, 200, 200] {
+        street.answer("/page", status, &"{}");
+        street.run(&[]);
+        street.step(15);
+    }
+    street.step(60 * 24);
+    street.answer("/page", 200, &"{}");
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    street.run(&[]);
+    for _ in 0..3 {
+        street.step(15);
+        street.answer("/page", 503, &"");
+        street.run(&[]);
+    }
+    let told = mail(&street, "front: HTTP 503");
+    assert!(told.contains("shop is down since 04:15 UTC: front: HTTP 503"), "{told}");
+    assert!(told.contains("front: HTTP 503: in 2 looks since 04:15 UTC"), "{told}");
+    assert!(told.contains("/page: HTTP 503"), "{told}");
+    street.answer("/page", 200, &"{}");
+    street.errors("/shop", &[]);
+    for _ in 0..3 {
+        street.step(15);
+        street.run(&[]);
+    }
+    let over = mail(&street, "] over");
+    assert!(
+        over.contains("shop: front: HTTP 503; ValueError is over. It was seen from 03:59 to 04:45 UTC"),
+        "{over}"
+    );
+}
