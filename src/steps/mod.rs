@@ -50,6 +50,7 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     adapters::clock::Clock,
+    collect::GATEWAY,
     config::{Config, Repo},
     exit::Exit,
     model::{
@@ -218,7 +219,7 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let ours = match row.source.as_str() {
         "health" | "jsonrpc" => row.kind.is_symptom(),
         "actions" => row.kind == SignalKind::Ci,
-        "railway" | "vercel" => row.kind == SignalKind::Deploy,
+        "railway" | "vercel" => row.kind == SignalKind::Deploy || row.title.starts_with(GATEWAY),
         _ => false,
     };
     if ours {
