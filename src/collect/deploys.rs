@@ -216,7 +216,12 @@ impl<'d> Standing<'d> {
             title: trouble.title().to_owned(),
             message: session.text(&message, LONGEST_TEXT),
             signature: named(&format!("deploy:{}:{}:{word}", place.repo.slot, place.name)),
-            first_seen: one.ended.unwrap_or(one.created).min(at),
+            first_seen: match trouble {
+                // When it was taken away no platform says for certain.
+                Trouble::Gone => one.ended.filter(|ended| Some(*ended) > one.live_since).unwrap_or(at),
+                Trouble::Crashed | Trouble::Failed | Trouble::Stuck => one.ended.unwrap_or(one.created),
+            }
+            .min(at),
             last_seen: at,
             evidence: json!({
                 "deployment": session.line(&one.id, 80),

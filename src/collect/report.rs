@@ -15,7 +15,7 @@ use crate::{
     },
     text::{
         clean,
-        signature::{self, EXACT, sign},
+        signature::{self, sign},
     },
 };
 
@@ -64,6 +64,9 @@ struct Item {
     /// A name by which it is known and of which nothing is masked.
     #[serde(default)]
     identity: Option<String>,
+    /// What it has in common with others that are one message when they are there at once, such as one alert on several hosts.
+    #[serde(default)]
+    family: Option<String>,
     /// Short facts for people.
     #[serde(default)]
     evidence: BTreeMap<String, Value>,
@@ -149,8 +152,11 @@ impl Reading<'_> {
         } else {
             &item.message
         });
-        let exact = item.identity.as_deref().map(|name| session.text(name, LONGEST_TEXT));
-        let exact = exact.map(|name| format!("{EXACT}{name}"));
+        let name = |text: &str| session.text(text, LONGEST_TEXT);
+        let family = item.family.as_deref().map(name);
+        // One of a family without a name of its own is known by its title.
+        let own = item.identity.as_ref().or(family.as_ref().map(|_| &item.title));
+        let exact = own.map(|own| signature::exact(family.as_deref(), &name(own)));
         let signed = match &exact {
             Some(exact) => sign(exact),
             None => signature::signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>())),

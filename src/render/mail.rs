@@ -46,6 +46,8 @@ pub struct MailWords {
     pub last: Option<DateTime<Utc>>,
     /// What was measured of each thing that belongs to it, what is felt first.
     pub lines: Vec<Line>,
+    /// Things of which no line stands there.
+    pub more: usize,
     /// Causes that wait, listed or not.
     pub count: u64,
     /// The decision's own sentence: why this message is sent.
@@ -140,6 +142,7 @@ impl MailWords {
             since: None,
             last: None,
             lines: Vec::new(),
+            more: 0,
             count: 0,
             why: String::new(),
             before: Vec::new(),
@@ -311,6 +314,9 @@ fn measured(page: &mut Page, words: &MailWords) {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let lines = words.lines.iter().enumerate();
     rows.extend(lines.map(|(n, line)| (if n == 0 { "error" } else { "also" }, line.words(words.now))));
+    if words.more > 0 {
+        rows.push(("", format!("and {} more", words.more)));
+    }
     if let Some(release) = &words.release {
         rows.push(("release", format!("{} was serving", release.short())));
     }

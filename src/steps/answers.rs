@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{Ctx, evidence::kind};
+use super::{Ctx, evidence::kind, look};
 use crate::{
     adapters::host,
     decide::facts::Approved,
@@ -186,10 +186,31 @@ pub fn adopt(ctx: &Ctx, row: &SignatureRow) -> Result<IncidentId> {
 }
 
 pub fn ignore(ctx: &Ctx, sig: &Signature, until: DateTime<Utc>, why: &str) -> Result<()> {
-    ctx.store()
-        .ignore(sig, until, &reason(ctx, why), &host::user_at_host(), ctx.now())?;
+    let (why, by) = (reason(ctx, why), host::user_at_host());
+    for sig in [sig.clone()].into_iter().chain(of_its_family(ctx, sig)?) {
+        ctx.store().ignore(&sig, until, &why, &by, ctx.now())?;
+    }
     ctx.store().print_audit()?;
     Ok(())
+}
+
+/// What is told with a cause in one message, as one of its kind, is meant with it.
+fn of_its_family(ctx: &Ctx, sig: &Signature) -> Result<Vec<Signature>> {
+    let row = ctx.store().signature(sig)?;
+    let incident = ctx
+        .store()
+        .incident_of(sig)?
+        .filter(|incident| incident.outcome.is_none());
+    let (Some(row), Some(incident)) = (row, incident) else {
+        return Ok(Vec::new());
+    };
+    let (joined, mut alike) = (ctx.store().symptoms(&incident.id)?, Vec::new());
+    for other in joined {
+        let other = ctx.store().signature(&other)?;
+        let is_alike = |other: &SignatureRow| look::family(&row).is_some() && look::family(other) == look::family(&row);
+        alike.extend(other.filter(is_alike).map(|other| other.sig));
+    }
+    Ok(alike)
 }
 
 /// Stands in for the human part of the evidence, for the head that is pushed now.

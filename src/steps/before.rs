@@ -66,10 +66,10 @@ pub(super) fn serving(ctx: &Ctx, row: &SignatureRow, at: DateTime<Utc>) -> Resul
         return Ok(Some(sha.clone()));
     }
     let sources = ctx.store().sources()?;
-    let since_before = sources.into_iter().filter(|source| {
+    let mut since_before = sources.into_iter().filter(|source| {
         source.repo == row.repo && source.target == row.target && source.release_since.is_some_and(|since| since <= at)
     });
-    Ok(since_before.filter_map(|source| source.release).next())
+    Ok(since_before.find_map(|source| source.release))
 }
 
 /// Kinds of changes that the last look of some source of a repo told in full.

@@ -12,6 +12,9 @@ use crate::{
     store::{Sighting, SignatureRow},
 };
 
+/// Things that are measured one by one, and titles that are named in a line.
+const LINES: usize = 12;
+const NAMED: usize = 3;
 /// Between two sights of one outage there is no more time than this.
 const ONE_OUTAGE: TimeDelta = TimeDelta::hours(1);
 
@@ -24,6 +27,8 @@ pub(super) struct Felt {
     pub(super) shown: String,
     /// What was measured of each thing that belongs to it, what is felt first.
     pub(super) lines: Vec<Line>,
+    /// Things of which no line stands there.
+    pub(super) more: usize,
     /// The texts of what is felt, the worst first, and of the cause.
     pub(super) samples: Vec<String>,
     /// The last look or event that showed any of it.
@@ -61,7 +66,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
         }
     }
     // A page that is well again is not what is broken, where another one still is.
-    let is_well = !over && row.kind.is_symptom() && row.bad_ticks == 0;
+    let is_well = !over && (row.kind.is_symptom() || look::family(row).is_some()) && row.bad_ticks == 0;
     if is_well && worse.is_empty() {
         std::mem::swap(&mut worse, &mut also);
     }
@@ -78,14 +83,25 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
         since: lead.since,
         shown: String::new(),
         lines: Vec::new(),
+        more: 0,
         samples: Vec::new(),
         last: cause.last,
     };
-    let mut shown: Vec<String> = worse.iter().map(|part| part.title.clone()).collect();
+    let titles: Vec<String> = worse.iter().map(|part| part.title.clone()).collect();
+    felt.shown = some_of(&titles);
     if !is_well || worse.is_empty() {
-        shown.push(cause.title.trim_start_matches(CI_IS_RED).to_owned());
+        let own = cause.title.trim_start_matches(CI_IS_RED);
+        let alike = also.iter().filter(|part| is_alike(&part.row, row)).count();
+        let own = match alike {
+            0 => own.to_owned(),
+            n => format!("{own} and {n} more of its kind"),
+        };
+        felt.shown = if titles.is_empty() {
+            own
+        } else {
+            format!("{}; {own}", felt.shown)
+        };
     }
-    felt.shown = shown.join("; ");
     let samples = worse.iter().chain([&cause]);
     felt.samples = samples.filter_map(|part| part.row.samples.first().cloned()).collect();
     for part in worse.into_iter().chain([cause]).chain(also) {
@@ -95,7 +111,23 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
         }
         felt.lines.push(part.line);
     }
+    felt.more = felt.lines.len().saturating_sub(LINES);
+    felt.lines.truncate(LINES);
     Ok(felt)
+}
+
+/// `a; b; c and 9 more`.
+pub(super) fn some_of(titles: &[String]) -> String {
+    let named = titles.iter().take(NAMED).cloned().collect::<Vec<_>>().join("; ");
+    match titles.len().saturating_sub(NAMED) {
+        0 => named,
+        n => format!("{named} and {n} more"),
+    }
+}
+
+fn is_alike(row: &SignatureRow, cause: &SignatureRow) -> bool {
+    let family = look::family(cause);
+    family.is_some() && look::family(row) == family
 }
 
 /// What was measured of one of them.
@@ -193,9 +225,9 @@ pub(super) fn life(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result
     })
 }
 
-/// A probe's own first sight says nothing: it may have failed once, days ago.
+/// The first sight of what is named by its place says nothing: it may have failed once, days ago.
 const fn is_dated_by_looks(kind: SignalKind) -> bool {
-    matches!(kind, SignalKind::Health | SignalKind::Probe)
+    matches!(kind, SignalKind::Health | SignalKind::Probe | SignalKind::Deploy)
 }
 
 /// When the outage began for which the incident is open: the first of the looks in a row that see it, or, where it is well

@@ -79,7 +79,8 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.last = Some(felt.last);
     words.flaps = cause.flaps();
     words.provider = look::provider(&row).map(str::to_owned);
-    (words.broken, words.shown, words.lines) = (felt.broken, felt.shown, felt.lines);
+    (words.broken, words.shown) = (felt.broken, felt.shown);
+    (words.lines, words.more) = (felt.lines, felt.more);
     why.clone_into(&mut words.why);
     words.before = before::sentences(ctx, &row, Some(facts.id()), felt.since)?;
     if status == Status::Resolved {

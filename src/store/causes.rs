@@ -152,7 +152,7 @@ impl Store {
             let at: Option<String> = conn
                 .prepare_cached(query)?
                 .query_row([sig.as_str()], |row| row.get(0))?;
-            Ok(parse_opt_time(at)?)
+            parse_opt_time(at)
         })
     }
 

@@ -150,3 +150,74 @@ fn the_blip_of_another_day_is_not_when_a_page_went_down() {
         "{over}"
     );
 }
+
+fn alerts(hosts: &[&str]) -> Value {
+    let one = |host: &&str| {
+        json!({ "labels": { "alertname": "NodeDown", "severity": "critical", "instance": host },
+                "annotations": { "summary": format!("{host} does not answer") }, "startsAt": "2026-11-29T03:05:00Z",
+                "status": { "state": "active" } })
+    };
+    json!(hosts.iter().map(one).collect::<Vec<_>>())
+}
+
+/// Each host is told, those that come together in one message, and it is over when the last of them is.
+#[test]
+fn an_alert_on_a_second_host_is_told_and_a_hundred_hosts_are_one_message() {
+    let mut street = Street::new(|url| {
+        let values = json!({ "url": format!("{url}/am") });
+        json!({ "repos": { "ops": { "collectors": { "alertmanager": { "values": values } } } },
+                "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    let mut look = |hosts: &[&str], minutes: i64| {
+        street.answer("/am/api/v2/alerts", 200, &alerts(hosts));
+        let (_, text) = street.run(&[]);
+        street.step(minutes);
+        (subjects(&street), text)
+    };
+    look(&[], 15);
+    let (told, _) = look(&["db1"], 15);
+    assert_eq!(told, ["[ops] needs you: \"NodeDown on db1\""]);
+    let (told, _) = look(&["db1", "web1", "web2"], 15);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let further = |told: &[String]| {
+        told.iter()
+            .filter(|subject| subject.contains("\"NodeDown on w"))
+            .count()
+    };
+    assert_eq!(further(&told), 1, "{told:?}");
+    // A third one within the hour waits for the next message.
+    let (told, _) = look(&["db1", "web1", "web2", "web3"], 30);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let (told, _) = look(&["web1", "web2", "web3"], 15);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let (told, _) = look(&["web1", "web2", "web3"], 15);
+    assert!(told.len() == 3 && further(&told) == 2, "{told:?}");
+    // The first one is back while others kept the incident open.
+    let (told, _) = look(&["db1", "web1", "web2", "web3"], 60);
+    let (told, _) = (look(&["db1", "web1", "web2", "web3"], 15).0, told);
+    assert_eq!(told.len(), 4, "{told:?}");
+    look(&["web3"], 15);
+    look(&["web3"], 15);
+    let status = street.run(&["status"]).1;
+    assert!(
+        status.contains("NodeDown on web3") && !status.contains("db1"),
+        "{status}"
+    );
+    let mut look = |hosts: &[&str]| {
+        street.answer("/am/api/v2/alerts", 200, &alerts(hosts));
+        street.run(&[]);
+        street.step(15);
+        subjects(&street)
+    };
+    look(&[]);
+    let told = look(&[]);
+    assert_eq!(told.iter().filter(|s| s.contains("] over")).count(), 1, "{told:?}");
+    // A hundred at once.
+    let many: Vec<String> = (0..100).map(|n| format!("node{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let told = look(&many);
+    assert_eq!(told.len(), 6, "{told:?}");
+    assert!(told.iter().any(|s| s.contains("and 99 more of its kind")), "{told:?}");
+    let told = look(&many);
+    assert_eq!(told.len(), 6, "{told:?}");
+}

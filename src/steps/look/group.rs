@@ -7,7 +7,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    parents::Scene,
+    parents::{Scene, family},
     storm::{self, Item},
 };
 use crate::{
@@ -43,6 +43,8 @@ pub(super) struct Found {
     /// Causes that wait for their turn, since when; none = no longer.
     pub(super) waits: Vec<(Signature, Option<DateTime<Utc>>)>,
     pub(super) joined: Vec<(IncidentId, Signature)>,
+    /// More of a family that has an incident already, or such as are back while it is open.
+    pub(super) more: Vec<(IncidentId, Signature)>,
     pub(super) inventory: Vec<SignatureRow>,
     /// Incidents that a person has, or said no to, and why they have to hear of them again.
     pub(super) worse: Vec<(IncidentId, SignatureRow, String)>,
@@ -137,11 +139,25 @@ pub(super) fn group(
                 row: row.clone(),
                 new: None,
             }),
-            Standing::Open { .. } | Standing::Handled | Standing::Held | Standing::Mild => {}
+            Standing::Handled => found.more.extend(is_back(ctx, old.as_ref(), &row, incident)),
+            Standing::Open { .. } | Standing::Held | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }
     storm::open(ctx, &Scene::new(&snapshot.signals, &now), items, found)
+}
+
+/// One of a family that was over while others kept the incident open.
+fn is_back(
+    ctx: &Ctx,
+    old: Option<&SignatureRow>,
+    row: &SignatureRow,
+    incident: Option<Incident>,
+) -> Option<(IncidentId, Signature)> {
+    let was_over = old.is_some_and(|old| old.quiet_looks >= super::OVER_LOOKS);
+    let ignored = row.ignored_until.is_some_and(|until| until > ctx.now());
+    let incident = incident.filter(|incident| incident.outcome.is_none())?;
+    (was_over && !ignored && family(row).is_some()).then(|| (incident.id, row.sig.clone()))
 }
 
 /// How much of the time in which a cause was seen nobody told of.

@@ -11,7 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{sources::blindness_of, warnings::Warning};
+use super::{more, sources::blindness_of, warnings::Warning};
 use crate::{
     collect,
     decide::{
@@ -140,6 +140,8 @@ pub(super) struct Seen<'a> {
     pub(super) gate: &'a GateResult,
     pub(super) inventory: &'a [SignatureRow],
     pub(super) worse: &'a [(IncidentId, SignatureRow, String)],
+    /// What joined the incident of its family, or is back in it.
+    pub(super) more: &'a [(IncidentId, Signature)],
     pub(super) waits: &'a [(Signature, Option<DateTime<Utc>>)],
     /// Warnings that begin with this look, by the names of their flags.
     pub(super) warnings: &'a [(String, Warning)],
@@ -151,6 +153,10 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     let mut due = inventory(ctx, seen.inventory);
     for worse in seen.worse {
         due.push(got_worse(ctx, worse)?);
+    }
+    let more = more::more(ctx, seen.more, &seen.rows.iter().map(|(row, _)| &row.sig).collect())?;
+    for (incident, sigs) in &more.due {
+        due.extend(further(ctx, seen, incident, sigs));
     }
     for source in seen.sources {
         let old = seen
@@ -171,7 +177,7 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     if let GateResult::Fault(why) = seen.gate {
         due.extend(gate_fault(ctx, why)?);
     }
-    let mut flags = Vec::new();
+    let mut flags = more.flags;
     for (name, warning) in seen.warnings {
         flags.push((name.clone(), serde_json::to_string(warning)?));
         due.push(begins(name, warning));
@@ -271,6 +277,35 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
         incident: Some(incident.clone()),
         cause: Some(row.sig.clone()),
         ..Owed::new(Status::NeedsYou, about, &place(row), title)
+    })
+}
+
+/// More of the family of an incident, in one message.
+fn further(ctx: &Ctx, seen: &Seen<'_>, incident: &IncidentId, sigs: &BTreeSet<Signature>) -> Option<Owed> {
+    let rows: Vec<&SignatureRow> = seen
+        .rows
+        .iter()
+        .map(|(row, _)| row)
+        .filter(|row| sigs.contains(&row.sig))
+        .collect();
+    let first = *rows.first()?;
+    let titles: Vec<String> = rows.iter().map(|row| title_line(ctx, row)).collect();
+    let n = match rows.len() {
+        1 => "1 more".to_owned(),
+        n => format!("{n} more"),
+    };
+    Some(Owed {
+        since: rows.iter().map(|row| row.first_seen).max(),
+        why: format!("{n} of its kind, beside what was told before"),
+        causes: rows.iter().take(LISTED).map(|row| row.sig.clone()).collect(),
+        broken: Some(broken(&place(first), felt::of_kind(first), first.severity)),
+        incident: Some(incident.clone()),
+        ..Owed::new(
+            Status::NeedsYou,
+            format!("more {incident} {}", ctx.tick),
+            &place(first),
+            felt::some_of(&titles),
+        )
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod group;
 mod messages;
+mod more;
 mod parents;
 mod sources;
 mod storm;
@@ -13,7 +14,7 @@ use anyhow::{Context, Result};
 use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
 pub(super) use self::{
-    parents::{provider, provider_key},
+    parents::{family, provider, provider_key},
     warnings::standing as warnings,
 };
 use super::{Ctx, gate};
@@ -76,6 +77,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             gate: &gate,
             inventory: &found.inventory,
             worse: &found.worse,
+            more: &found.more,
             waits: &found.waits,
             warnings: &begun,
         },

@@ -67,11 +67,25 @@ pub fn sign(signed: &str) -> Signed {
         None => signature(signed),
         Some(name) => Signed {
             signature: super::named(name),
-            template: name.to_owned(),
-            label: signature(name).label,
+            template: name.replace(EXACT, ": "),
+            label: signature(&name.replace(EXACT, " ")).label,
             culprit: None,
         },
     }
+}
+
+/// What stands for a name that is signed as it is; of a family of like ones that name begins with the family's.
+pub fn exact(family: Option<&str>, name: &str) -> String {
+    match family {
+        Some(family) => format!("{EXACT}{family}{EXACT}{name}"),
+        None => format!("{EXACT}{name}"),
+    }
+}
+
+/// The family of what was signed by a name.
+pub fn family(signed: &str) -> Option<&str> {
+    let (family, _) = signed.strip_prefix(EXACT)?.split_once(EXACT)?;
+    Some(family)
 }
 
 /// The template alone. Texts have one signature exactly when they have one template.
