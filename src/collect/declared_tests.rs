@@ -126,7 +126,7 @@ fn an_alert_is_about_a_workload_a_disk_or_a_host() {
         "DiskFull on db2 /",
     ];
     assert_eq!(titles, expected);
-    let signatures: std::collections::BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
+    let signatures: BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
     assert_eq!(signatures.len(), 7);
 }
 
@@ -323,7 +323,7 @@ fn an_incident_of_a_provider_is_an_alert_and_a_change() {
             Some("a1")
         ]
     );
-    let signatures: std::collections::BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
+    let signatures: BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
     assert_eq!(signatures.len(), 4);
     let change = &collected.changes[0];
     assert_eq!((change.kind, change.key.as_str()), (ChangeKind::Provider, "acme a1"));

@@ -33,6 +33,11 @@ pub fn line(title: &str, since: DateTime<Utc>, now: DateTime<Utc>) -> String {
     format!("warning since {}: {title}", super::status::time(since, now))
 }
 
+/// The same, of one that only the last look saw.
+pub fn fresh(title: &str) -> String {
+    format!("warning at the last look: {title}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,16 +44,30 @@ fn slot_named(ctx: &Ctx, name: &str) -> Result<Slot> {
     Err(fault.advise(format!("there is: {}", names.join(", "))).into())
 }
 
-/// A person's reason, as a line can show it.
-pub(super) fn reason(ctx: &Ctx, why: &str) -> String {
-    Untrusted::new(why, &ctx.redactor).line(300)
+pub fn is_open(ctx: &Ctx, id: &IncidentId) -> Result<bool> {
+    Ok(ctx
+        .store()
+        .incident(id)?
+        .is_some_and(|incident| incident.outcome.is_none()))
+}
+
+/// A person's reason, as a line can show it. Without one nobody knows later why.
+pub(super) fn reason(ctx: &Ctx, why: &str) -> Result<String> {
+    let line = Untrusted::new(why.trim(), &ctx.redactor).line(300);
+    if line.is_empty() {
+        let fault = Fault::new(Exit::Usage, "--why is empty");
+        return Err(fault
+            .advise("say it for whoever wonders, for example --why \"database is moved\"")
+            .into());
+    }
+    Ok(line)
 }
 
 /// Stops everything, or one repo, before its next mutation; a running agent within a second.
 pub fn pause(ctx: &Ctx, repo: Option<&str>, why: &str) -> Result<()> {
     let slot = repo.map(|name| slot_named(ctx, name)).transpose()?;
     let by = host::user_at_host();
-    let why = reason(ctx, why);
+    let why = reason(ctx, why)?;
     let value = format!("{why}; by {by} since {}", ctx.now().format("%Y-%m-%d %H:%M UTC"));
     ctx.store()
         .set_flag(&flag_name(slot.as_ref()), Some(&value), &by, ctx.now())?;
@@ -186,7 +200,7 @@ pub fn adopt(ctx: &Ctx, row: &SignatureRow) -> Result<IncidentId> {
 }
 
 pub fn ignore(ctx: &Ctx, sig: &Signature, until: DateTime<Utc>, why: &str) -> Result<()> {
-    let (why, by) = (reason(ctx, why), host::user_at_host());
+    let (why, by) = (reason(ctx, why)?, host::user_at_host());
     for sig in [sig.clone()].into_iter().chain(of_its_family(ctx, sig)?) {
         ctx.store().ignore(&sig, until, &why, &by, ctx.now())?;
     }

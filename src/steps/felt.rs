@@ -8,8 +8,12 @@ use super::{Ctx, holds::down_since, look, title_line};
 use crate::{
     collect::CI_IS_RED,
     model::{IncidentId, incident::Incident, signal::SignalKind},
-    render::mail::{Line, Times, broken},
+    render::{
+        mail::{Line, Times, broken},
+        title::quoted,
+    },
     store::{Sighting, SignatureRow},
+    text::Untrusted,
 };
 
 /// Things that are measured one by one, and titles that are named in a line.
@@ -73,13 +77,7 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
     worse.sort_by_key(|part| (std::cmp::Reverse(part.row.severity), part.since));
     let lead = worse.first().unwrap_or(&cause);
     let mut felt = Felt {
-        broken: match look::provider(&lead.row) {
-            Some(provider) => format!(
-                "{} depends on what {provider} serves, which has an incident",
-                place(&lead.row)
-            ),
-            None => broken(&place(&lead.row), of_kind(&lead.row), lead.row.severity),
-        },
+        broken: what_is_broken(&lead.row),
         since: lead.since,
         shown: String::new(),
         lines: Vec::new(),
@@ -114,6 +112,28 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
     felt.more = felt.lines.len().saturating_sub(LINES);
     felt.lines.truncate(LINES);
     Ok(felt)
+}
+
+/// What each of several causes is called; those of one name are told apart by their text.
+pub(super) fn titles(ctx: &Ctx, rows: &[SignatureRow]) -> Vec<String> {
+    let titles: Vec<String> = rows.iter().map(|row| title_line(ctx, row)).collect();
+    let one = |(n, row): (usize, &SignatureRow)| {
+        let title = &titles[n];
+        let twice = titles.iter().filter(|other| *other == title).count() > 1;
+        let said = row
+            .samples
+            .first()
+            .and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+        match said.filter(|_| twice) {
+            Some(said) => {
+                let class = title.split(' ').next().unwrap_or_default();
+                let said = said.strip_prefix(class).unwrap_or(said).trim_start_matches([':', ' ']);
+                Untrusted::new(&format!("{title}: {}", quoted(said)), &ctx.redactor).line(200)
+            }
+            None => title.clone(),
+        }
+    };
+    rows.iter().enumerate().map(one).collect()
 }
 
 /// `a; b; c and 9 more`.
@@ -174,8 +194,19 @@ pub(super) fn place(row: &SignatureRow) -> String {
     }
 }
 
+/// `shop is down`, of one cause.
+pub(super) fn what_is_broken(row: &SignatureRow) -> String {
+    let place = place(row);
+    match look::provider(row) {
+        Some(provider) => format!("{place} depends on what {provider} serves, which has an incident"),
+        // What a program of the owner's looks at may be anything.
+        None if row.source == "exec" && row.kind.is_symptom() => format!("a check of {place} fails"),
+        None => broken(&place, of_kind(row), row.severity),
+    }
+}
+
 /// A build that a platform makes is part of a deployment; nobody looked at the default branch.
-pub(super) fn of_kind(row: &SignatureRow) -> SignalKind {
+fn of_kind(row: &SignatureRow) -> SignalKind {
     match row.kind {
         SignalKind::Ci if row.source != "actions" => SignalKind::Deploy,
         kind => kind,

@@ -59,7 +59,14 @@ fn stored(ctx: &Ctx, named: &str) -> Result<(PathBuf, Snapshot)> {
         Ok((file, snapshot))
     };
     if named == "latest" && latest.exists() {
-        return read(latest);
+        let (file, snapshot) = read(latest)?;
+        // What is kept of a tick also says how each cause was judged.
+        let kept = dir.join(format!("{}.json.zst", snapshot.tick));
+        return if kept.exists() {
+            read(kept)
+        } else {
+            Ok((file, snapshot))
+        };
     }
     let kept = files::list(dir).with_context(|| format!("list {}", dir.display()))?;
     let mut ids: Vec<String> = kept
@@ -73,7 +80,8 @@ fn stored(ctx: &Ctx, named: &str) -> Result<(PathBuf, Snapshot)> {
         return read(dir.join(format!("{id}.json.zst")));
     }
     // The last look is kept whatever it saw.
-    if let Ok((file, snapshot)) = read(latest)
+    if fits.is_empty()
+        && let Ok((file, snapshot)) = read(latest)
         && snapshot.tick.as_str().starts_with(named)
     {
         return Ok((file, snapshot));

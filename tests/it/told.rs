@@ -221,3 +221,89 @@ fn an_alert_on_a_second_host_is_told_and_a_hundred_hosts_are_one_message() {
     let told = look(&many);
     assert_eq!(told.len(), 6, "{told:?}");
 }
+
+/// The most frequent first, and those of one name with their text.
+#[test]
+fn an_inventory_tells_its_causes_apart_and_is_answered_in_words_that_fit() {
+    let mut street = Street::new(|url| {
+        json!({ "repos": { "shop": tracked(url, "/shop") }, "notify": { "file": "mail" },
+                "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.errors(
+        "/shop",
+        &[
+            ("cannot pack the box", 3, 9),
+            ("cannot find the road", 70, 9),
+            ("no driver", 12, 9),
+        ],
+    );
+    street.run(&[]);
+    let first = mail(&street, "first look");
+    let places = ["\"cannot find the road\"", "\"no driver\"", "\"cannot pack the box\""].map(|text| first.find(text));
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} {first}"
+    );
+    let known = street.run(&["incidents", "--known"]).1;
+    assert!(known.contains("ValueError: \"no driver\""), "{known}");
+    let sig = tick::text::signature("ValueError: no driver").signature;
+    let (code, text) = street.run(&["adopt", sig.short()]);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = street.run(&["adopt", sig.short()]);
+    assert!(
+        code == 64 && text.contains("an open incident") && !text.contains("retry"),
+        "{text}"
+    );
+    let show = street.run(&["show", sig.short()]).1;
+    assert!(show.contains("no agent is configured for triage"), "{show}");
+    assert!(
+        !show.contains("tick can change it"),
+        "nothing of it is a matter of waiting\n{show}"
+    );
+    for verb in ["ignore", "pause"] {
+        let args = match verb {
+            "ignore" => vec![verb, sig.short(), "--for", "2h", "--why", " "],
+            _ => vec![verb, "--why", ""],
+        };
+        let (code, text) = street.run(&args);
+        assert!(code == 64 && text.contains("--why is empty"), "{text}");
+    }
+    // What is judged of the latest tick is what is judged of it by its name.
+    street.step(15);
+    street.errors("/shop", &[("cannot pack the box", 3, 9)]);
+    street.run(&[]);
+    let latest: Value = serde_json::from_slice(&street.tick(&["replay", "latest", "--json"]).stdout).unwrap();
+    let named = latest["tick"].as_str().unwrap().to_owned();
+    let by_name: Value = serde_json::from_slice(&street.tick(&["replay", &named, "--json"]).stdout).unwrap();
+    assert_eq!(latest["causes"], by_name["causes"]);
+    let (code, text) = street.run(&["replay", "2026"]);
+    assert!(code == 64 && text.contains("begins the ids of 2 ticks"), "{text}");
+}
+
+/// What a config says that can never be right is said before it runs.
+#[test]
+fn a_config_that_looks_at_nothing_is_told_by_its_check() {
+    let street = Street::new(|url| {
+        let mut shop = tracked(url, "/shop");
+        shop["collectors"]["exceptions"]["values"]["ulr"] = json!("x");
+        shop["health"] = json!([{ "url": format!("{url}/page"), "expect": { "status": [] } }]);
+        json!({ "repos": { "shop": shop }, "notify": { "file": "mail" } })
+    });
+    let (code, text) = street.run(&["config", "check"]);
+    assert!(
+        code == 78 && text.contains("repos.shop.health[0].expect.status is empty"),
+        "{text}"
+    );
+    let mut config = street.config();
+    config["repos"]["shop"]["health"] = json!([]);
+    config["repos"]["shop"]["logs"] = json!(["/dev/zero", street.home()]);
+    street.configure(&config);
+    let (code, text) = street.run(&["config", "check"]);
+    assert!(
+        code == 78 && text.contains("value \"ulr\" is asked for by neither file"),
+        "{text}"
+    );
+    assert!(text.contains("did you mean \"url\"?"), "{text}");
+    assert!(text.contains("/dev/zero is no regular file"), "{text}");
+    assert_eq!(text.matches("is no regular file").count(), 2, "{text}");
+}

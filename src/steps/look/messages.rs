@@ -24,7 +24,7 @@ use crate::{
         IncidentId, Signature, Slot,
         signal::{BlindPart, CollectorOutcome, Snapshot},
     },
-    render::mail::{Entry, MailWords, broken},
+    render::mail::{Entry, MailWords},
     steps::{
         Ctx, before,
         felt::{self, place},
@@ -61,6 +61,9 @@ struct Owed {
     /// The cause of it that is told.
     #[serde(default)]
     cause: Option<Signature>,
+    /// Everything that cannot be read, where the title names only some.
+    #[serde(default)]
+    names: Vec<String>,
 }
 
 impl Owed {
@@ -77,6 +80,7 @@ impl Owed {
             broken: None,
             incident: None,
             cause: None,
+            names: Vec::new(),
         }
     }
 
@@ -102,13 +106,22 @@ impl Owed {
         }
         words.incident.clone_from(&self.incident);
         self.measured(ctx, &mut words)?;
+        let mut rows = Vec::new();
         for sig in &self.causes {
-            let row = ctx.store().signature(sig)?;
-            words.entries.extend(row.map(|row| Entry {
+            rows.extend(ctx.store().signature(sig)?);
+        }
+        let titles = felt::titles(ctx, &rows);
+        words.entries = rows
+            .iter()
+            .zip(titles)
+            .map(|(row, title)| Entry {
                 short: row.sig.short().to_owned(),
-                title: title_line(ctx, &row),
+                title,
                 count: row.count,
-            }));
+            })
+            .collect();
+        if !self.names.is_empty() {
+            words.measured.push(("unread".to_owned(), self.names.join(", ")));
         }
         Ok(words)
     }
@@ -198,6 +211,8 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
 /// One message a repo.
 fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
     let mut by_repo: BTreeMap<&Slot, Vec<Signature>> = BTreeMap::new();
+    let mut found: Vec<&SignatureRow> = found.iter().collect();
+    found.sort_by_key(|row| (Reverse(row.count), &row.sig));
     for row in found {
         by_repo.entry(&row.repo).or_default().push(row.sig.clone());
     }
@@ -273,7 +288,7 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
     Ok(Owed {
         since: Some(since),
         why: why.clone(),
-        broken: Some(broken(&place(row), felt::of_kind(row), row.severity)),
+        broken: Some(felt::what_is_broken(row)),
         incident: Some(incident.clone()),
         cause: Some(row.sig.clone()),
         ..Owed::new(Status::NeedsYou, about, &place(row), title)
@@ -282,12 +297,9 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
 
 /// More of the family of an incident, in one message.
 fn further(ctx: &Ctx, seen: &Seen<'_>, incident: &IncidentId, sigs: &BTreeSet<Signature>) -> Option<Owed> {
-    let rows: Vec<&SignatureRow> = seen
-        .rows
-        .iter()
-        .map(|(row, _)| row)
-        .filter(|row| sigs.contains(&row.sig))
-        .collect();
+    let joined = |row: &&SignatureRow| sigs.contains(&row.sig);
+    let mut rows: Vec<&SignatureRow> = seen.rows.iter().map(|(row, _)| row).filter(joined).collect();
+    rows.sort_by_key(|row| (Reverse(row.severity), &row.title));
     let first = *rows.first()?;
     let titles: Vec<String> = rows.iter().map(|row| title_line(ctx, row)).collect();
     let n = match rows.len() {
@@ -298,7 +310,7 @@ fn further(ctx: &Ctx, seen: &Seen<'_>, incident: &IncidentId, sigs: &BTreeSet<Si
         since: rows.iter().map(|row| row.first_seen).max(),
         why: format!("{n} of its kind, beside what was told before"),
         causes: rows.iter().take(LISTED).map(|row| row.sig.clone()).collect(),
-        broken: Some(broken(&place(first), felt::of_kind(first), first.severity)),
+        broken: Some(felt::what_is_broken(first)),
         incident: Some(incident.clone()),
         ..Owed::new(
             Status::NeedsYou,
@@ -329,8 +341,10 @@ fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
             continue;
         }
         let what = which(source, &spell);
+        let names: Vec<String> = spell.parts.iter().cloned().collect();
         let owed = |about: String, title: String| Owed {
             since: Some(spell.since),
+            names: if names.len() > SHOWN { names.clone() } else { Vec::new() },
             why: outcome.map(|outcome| details(outcome, &spell)).unwrap_or_default(),
             ..Owed::new(Status::Blind, about, &what, title)
         };

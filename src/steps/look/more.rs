@@ -13,8 +13,8 @@ use crate::{
     store::EffectRow,
 };
 
-/// Between two such messages about one incident.
-const BETWEEN: TimeDelta = TimeDelta::hours(1);
+/// Between two such messages about one incident: an hour, whatever a tick takes.
+const BETWEEN: TimeDelta = TimeDelta::minutes(55);
 const PREFIX: &str = "more:";
 
 /// What is to be told of an incident, as its flag holds it.

@@ -93,14 +93,16 @@ pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
 
 /// The inventory as `tick adopt` takes it.
 pub fn known(ctx: &Ctx) -> Result<Vec<KnownLine>> {
-    let line = |row: SignatureRow| KnownLine {
+    let rows = super::answers::known(ctx)?;
+    let titles = felt::titles(ctx, &rows);
+    let line = |(row, title): (&SignatureRow, String)| KnownLine {
         short: row.sig.short().to_owned(),
         slot: row.repo.to_string(),
-        title: crate::steps::title_line(ctx, &row),
+        title,
         count: row.count,
         last_seen: row.last_seen,
     };
-    Ok(super::answers::known(ctx)?.into_iter().map(line).collect())
+    Ok(rows.iter().zip(titles).map(line).collect())
 }
 
 pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {

@@ -10,9 +10,9 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
-    decide::rhythm,
+    decide::{hold, rhythm},
     model::{
-        IncidentId, Slot,
+        IncidentId, Signature, Slot,
         incident::{Incident, IncidentOutcome},
         signal::Severity,
     },
@@ -51,7 +51,7 @@ pub fn status(ctx: &Ctx) -> Result<StatusView> {
     if let Some(reasons) = look.gate.as_deref().and_then(|word| word.strip_prefix("wake: "))
         && repos.iter().all(calm)
     {
-        notes.push(format!("The gate woke at the last look: {reasons}."));
+        notes.push(render::status::woke(reasons));
     }
     Ok(StatusView {
         now,
@@ -70,6 +70,8 @@ struct LastLook {
     sources: Vec<SourceRow>,
     configured: BTreeSet<SourceKey>,
     seen: Vec<SignatureRow>,
+    /// Probes and checks that warn.
+    mild: Vec<SignatureRow>,
     gate: Option<String>,
     /// When it was, where the next one is overdue.
     overdue: Option<DateTime<Utc>>,
@@ -88,15 +90,16 @@ impl LastLook {
         let holds = Holds::read(ctx, &sources)?;
         sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
         let mut seen = ctx.store().current_causes()?;
-        seen.retain(|row| {
-            row.severity >= Severity::Error && configured.contains(&key(&row.repo, &row.target, &row.source))
-        });
+        seen.retain(|row| configured.contains(&key(&row.repo, &row.target, &row.source)));
+        let (seen, mut mild): (Vec<_>, Vec<_>) = seen.into_iter().partition(|row| row.severity >= Severity::Error);
+        mild.retain(|row| row.severity == Severity::Warning && hold::is_probe(row.kind));
         let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
         let looks: Vec<DateTime<Utc>> = ticks.iter().map(|tick| tick.started_at).collect();
         Ok(Self {
             sources,
             configured,
             seen,
+            mild,
             gate: ticks.into_iter().next().and_then(|tick| tick.gate),
             overdue: rhythm::overdue(&looks, ctx.now()),
             holds,
@@ -165,6 +168,13 @@ fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
     let silences = look.holds.silences.iter().filter(|silence| silence.slot == repo.slot);
     let mut notes: Vec<String> = silences.map(|s| render::silence::line(s, ctx.now())).collect();
     let warnings = crate::steps::look::warnings(ctx)?;
+    // What a look warned of once is not told yet, and is not well either.
+    let told: BTreeSet<&Signature> = warnings.values().filter_map(|warning| warning.cause.as_ref()).collect();
+    let fresh = look
+        .mild
+        .iter()
+        .filter(|row| row.repo == repo.slot && !told.contains(&row.sig));
+    notes.extend(fresh.map(|row| render::warning::fresh(&title_line(ctx, row))));
     let own = warnings.values().filter(|warning| warning.slot == repo.slot);
     notes.extend(own.map(|warning| render::warning::line(&warning.title, warning.since, ctx.now())));
     Ok(notes)
