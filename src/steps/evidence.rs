@@ -20,7 +20,10 @@ pub(super) mod kind {
     pub(crate) const TREE: &str = "tree";
     pub(crate) const GUARDS: &str = "guards";
     pub(crate) const PROOF: &str = "proof";
+    /// Results of a base; the verdict names what was run.
     pub(crate) const BASE_SUITE: &str = "base-suite";
+    /// Tests of a base that gave two results on it.
+    pub(crate) const FLAKES: &str = "flakes";
     pub(crate) const AUDIT: &str = "audit";
     pub(crate) const AUDIT_FAILED: &str = "audit-failed";
     pub(crate) const REBASED: &str = "rebased";

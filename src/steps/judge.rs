@@ -3,21 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::json;
 
 use super::{
     Ctx,
-    agents::{Question, ask, nonce, paused_flag, prompts},
+    agents::{nonce, paused_flag},
     attempt::signature_row,
     diff::{file_changes, with_surroundings},
     evidence::kind,
+    flakes,
     ground::Ground,
     prove::{ProofTrees, ProveRequest, prove as run_proof, with_tree_at},
     undo::Undoing,
 };
 use crate::{
     adapters::{
-        agents::{AgentOutcome, Role},
         git::{self, FileEdit, Mirror},
         process::{self, ChildSpec, RunExit, Sandbox},
         suite::{self, SuiteChild, SuiteOptions, SuiteOutput},
@@ -26,20 +25,18 @@ use crate::{
     decide::{
         facts::{AttemptFacts, Facts},
         guards::{self, Diff, FileChange, GuardPolicy, Parts},
-        next::audit_word,
         proof::{self, IncidentFacts},
-        verdict,
     },
     model::{
         RunId, Sha, Slot,
         evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
     },
-    render::{self, prompt::AuditContext},
+    render,
     store::Claim,
-    text::{Untrusted, signature},
+    text::signature,
 };
 
-fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
+pub(super) fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
     facts
         .attempts
         .iter()
@@ -132,7 +129,9 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
                 row.samples.first().map_or("", String::as_str),
             ),
             has_test_part: !parts.test_part.is_empty(),
-            flakes: std::collections::BTreeSet::new(),
+            touched: touched(&parts),
+            selects: false,
+            flakes: flakes::known(ctx, repo)?,
             commands: repo.test.iter().map(|c| c.text.clone()).collect(),
             alone_runs: 3,
             red_again: dice()?,
@@ -145,17 +144,18 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         },
         work: Some(ground.as_ref().map_or_else(|| dir.join("work"), Ground::work)),
         moves: ground.as_ref().is_none_or(|ground| ground.portable),
-        base: cached_base(ctx, facts, base)?,
+        base: cached_base(ctx, facts, repo, base)?,
     };
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let fresh = || ground.as_ref().map_or(Ok(()), Ground::renew_home);
     let options = request.options.clone();
-    let (known, work) = (
+    let (mut known, work) = (
         request.facts.clone(),
         request.work.clone().unwrap_or_else(|| dir.join("work")),
     );
     let mut proven = run_proof(&runner, &fresh, &trees, request).await;
     if let Ok(proven) = &mut proven {
+        known.flakes.extend(proof::flakes_seen(&proven.runs));
         let undoing = Undoing {
             facts: &known,
             parts: &parts,
@@ -175,8 +175,9 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     git::sweep(&dir).context("remove the trees of a proof")?;
     let proven = proven?;
     if let Some(suite) = &proven.runs.base {
-        ctx.record(claim, Some(base), kind::BASE_SUITE, "run", suite)?;
+        ctx.record(claim, Some(base), kind::BASE_SUITE, &flakes::input(repo)?, suite)?;
     }
+    flakes::remember(ctx, claim, base, &proven.runs)?;
     let word = match &proven.proof.grade {
         ProofGrade::Proven => "proven",
         ProofGrade::Unproven(_) => "unproven",
@@ -205,6 +206,7 @@ async fn lay_trees(
         head: dir.join("head"),
         head_again: dir.join("again").join("head"),
         red_fresh: dir.join("fresh"),
+        own: dir.join("own"),
     };
     super::private_dir(&dir.join("again"))?;
     mirror.checkout(base, &trees.base).await?;
@@ -217,12 +219,24 @@ async fn lay_trees(
         mirror.checkout(&without_fix, &trees.red).await?;
     }
     mirror.checkout(&without_fix, &trees.red_fresh).await?;
+    if !touched(parts).is_empty() {
+        let edits: Vec<FileEdit> = parts.source_part.iter().map(edit).collect();
+        let source = mirror.commit_edits(base, &edits, "The source part alone").await?;
+        mirror.checkout(&source, &trees.own).await?;
+    }
     if let Some(ground) = ground {
         for tree in trees.all().into_iter().filter(|tree| tree.exists()) {
             ground.fill(tree)?;
         }
     }
     Ok(trees)
+}
+
+/// Test files of the base that the diff adds to. A file that holds source as well has no version of its own to run.
+fn touched(parts: &Parts) -> Vec<String> {
+    let mixed = |change: &FileChange| parts.source_part.iter().any(|source| source.path == change.path);
+    let added_to = parts.test_part.iter().filter(|c| c.old.is_some() && !mixed(c));
+    added_to.map(FileChange::shown).collect()
 }
 
 /// New tests that only call the code show less than a proof is taken for.
@@ -247,12 +261,13 @@ fn edit(change: &FileChange) -> FileEdit {
     }
 }
 
-/// The base's results of an earlier attempt on the same base.
-fn cached_base(ctx: &Ctx, facts: &Facts, base: &Sha) -> Result<Option<Suite>> {
+/// The base's results of an earlier attempt on the same base, by the same commands.
+fn cached_base(ctx: &Ctx, facts: &Facts, repo: &Repo, base: &Sha) -> Result<Option<Suite>> {
     let rows = ctx.store().evidence(facts.id())?;
+    let input = flakes::input(repo)?;
     rows.into_iter()
         .rev()
-        .find(|row| row.kind == kind::BASE_SUITE && row.head == base.as_str())
+        .find(|row| row.kind == kind::BASE_SUITE && row.head == base.as_str() && row.verdict == input)
         .map(|row| serde_json::from_value(row.detail).context("read the base's results"))
         .transpose()
 }
@@ -364,103 +379,11 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     git::sweep(&dir)?;
     let suite = suite?;
     let before = match facts.current() {
-        Some(attempt) => cached_base(ctx, facts, &attempt.attempt.base)?,
+        Some(attempt) => cached_base(ctx, facts, repo, &attempt.attempt.base)?,
         None => None,
     };
-    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite))
-}
-
-/// A fresh read-only agent sees diff, incident and proof; not the fixer's story.
-pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head: &Sha) -> Result<()> {
-    let repo = ctx.repo(&facts.incident.repo)?;
-    let attempt = attempt_of(facts, n)?;
-    let mirror = ctx.mirror(repo).await?;
-    let proof = attempt.proof.as_ref().context("nothing is proven about this head")?;
-    let row = signature_row(ctx, facts)?;
-    let untrusted = |text: &str| Untrusted::new(text, &ctx.redactor);
-    let diff = mirror.diff_text(&attempt.attempt.base, head, 1 << 20).await?;
-    let proof_text = render::story::proof(proof).join("\n");
-    let context = AuditContext {
-        repo: repo.slot.clone(),
-        incident: facts.id().clone(),
-        head: head.clone(),
-        template: untrusted(&row.template),
-        samples: row.samples.iter().map(|s| untrusted(s)).collect(),
-        diff: untrusted(&diff),
-        proof: untrusted(&proof_text),
-        findings: findings(ctx, attempt.guards.as_ref()),
-    };
-    let dir = ctx
-        .config
-        .home
-        .state
-        .join("audits")
-        .join(attempt.attempt.id.file_name());
-    git::sweep(&dir)?;
-    super::private_dir(&dir)?;
-    let tree = dir.join("tree");
-    mirror.checkout(head, &tree).await?;
-    let input = json!({
-        "incident": { "id": facts.id(), "signature": facts.cause.signature, "title": row.title },
-        "head_sha": head,
-        "diff": context.diff.analyse(),
-        "proof": proof_text,
-    });
-    let prompt = prompts(ctx)?.audit(&context, &nonce()?)?;
-    let answer = ask(
-        ctx,
-        Question {
-            role: Role::Audit,
-            incident: facts.id(),
-            claim: Some(claim),
-            prompt,
-            input,
-            cwd: &tree,
-            read: Vec::new(),
-            commands: &[],
-            name: format!("audit.{}", attempt.attempt.id.file_name()),
-            deadline: ctx.config.limits.attempt_wall,
-        },
-    )
-    .await;
-    git::sweep(&dir)?;
-    let answer = answer?;
-    let failed = |why: String| -> Result<()> {
-        ctx.record(claim, Some(head), kind::AUDIT_FAILED, "no usable answer", &why)?;
-        ctx.say(Some(facts.id()), "audit", [format!("audit    no verdict: {why}")]);
-        Ok(())
-    };
-    match answer.outcome {
-        AgentOutcome::Reply(reply) => match verdict::parse_audit(&reply, head, &answer.agent, &answer.sandbox) {
-            Ok(audit) => {
-                let word = audit_word(audit.verdict);
-                ctx.record(claim, Some(head), kind::AUDIT, word, &audit)?;
-                ctx.say(
-                    Some(facts.id()),
-                    "audit",
-                    [format!("audit    {word}, bound to {}", head.short())],
-                );
-                Ok(())
-            }
-            Err(error) => failed(format!("its reply was refused: {error}")),
-        },
-        AgentOutcome::Failed(why) => failed(why),
-        AgentOutcome::Infrastructure(why) => {
-            ctx.record(claim, Some(head), kind::AUDIT_FAILED, kind::UNAVAILABLE, &why)?;
-            ctx.say(Some(facts.id()), "audit", [format!("audit    not made: {why}")]);
-            Ok(())
-        }
-        // A stop sign ended it, which says nothing about the head; the next turn reads the sign.
-        AgentOutcome::Interrupted => Ok(()),
-    }
-}
-
-fn findings(ctx: &Ctx, guards: Option<&GuardReport>) -> Vec<Untrusted> {
-    guards
-        .iter()
-        .flat_map(|g| &g.findings)
-        .map(|f| Untrusted::new(&format!("{} {}", f.rule, f.sentence()), &ctx.redactor))
-        .collect()
+    let known = flakes::known(ctx, repo)?;
+    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite, &known))
 }
 
 /// Stores what an attempt failed by, so that the same failure again stops the loop.

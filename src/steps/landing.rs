@@ -10,7 +10,8 @@ use super::{
     evidence::kind,
     gather::{Adopted, Rebased},
     hands::github_name,
-    hindered, judge,
+    hindered,
+    judge::{self, attempt_of},
 };
 use crate::{
     adapters::{
@@ -18,21 +19,13 @@ use crate::{
         github::{GitHubError, MergeOutcome},
     },
     decide::{
-        facts::{AttemptFacts, Facts, Landed, Seen, keys},
+        facts::{Facts, Landed, Seen, keys},
         merge::MergeProof,
     },
     model::{Sha, evidence::Audit, pull::PullState},
     render::pr,
     store::Claim,
 };
-
-fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
-    facts
-        .attempts
-        .iter()
-        .find(|a| a.attempt.n == n)
-        .with_context(|| format!("attempt {n} of {} is not in the store", facts.id()))
-}
 
 /// Replays the patch onto the new base. The same patch keeps its audit; guards and tests run again on the new head.
 pub(super) async fn rebase(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, onto: &Sha) -> Result<()> {

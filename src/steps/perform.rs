@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ctx, attempt, effect, judge, landing, publish, take_back, tell};
+use super::{Ctx, attempt, audit, effect, judge, landing, publish, take_back, tell};
 use crate::{
     decide::{
         facts::{Facts, Seen},
@@ -16,7 +16,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::Attempt { n, base } => attempt::attempt(ctx, claim, facts, *n, base).await,
         Action::Guards { n, head } => judge::guards(ctx, claim, facts, *n, head).await,
         Action::Prove { n, head } => judge::prove(ctx, claim, facts, *n, head).await,
-        Action::Audit { n, head } => judge::audit(ctx, claim, facts, *n, head).await,
+        Action::Audit { n, head } => audit::audit(ctx, claim, facts, *n, head).await,
         Action::Push { n, head } => publish::push(ctx, claim, facts, *n, head).await,
         Action::OpenPull { n, head, draft } => publish::open(ctx, claim, facts, seen, *n, head, *draft).await,
         Action::Body { n, slot } => publish::body(ctx, claim, facts, seen, *n, slot).await,

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::{
     adapters::suite::{self, Only, SuiteChild, SuiteOptions, SuiteOutput},
     config::CommandLine,
-    decide::proof::{self, Facts, Next, Run, Runs},
+    decide::proof::{self, Again, Facts, Next, Run, Runs},
     model::evidence::{Proof, Suite},
 };
 
@@ -26,15 +26,26 @@ pub struct ProofTrees {
     pub head_again: PathBuf,
     /// What the red run was made on, untouched.
     pub red_fresh: PathBuf,
+    /// The head's source with the base's tests; not looked at when the diff touches no test file.
+    pub own: PathBuf,
 }
 
 impl ProofTrees {
-    pub fn all(&self) -> [&Path; 5] {
-        [&self.base, &self.red, &self.head, &self.head_again, &self.red_fresh].map(PathBuf::as_path)
+    pub fn all(&self) -> [&Path; 6] {
+        let all = [
+            &self.base,
+            &self.red,
+            &self.head,
+            &self.head_again,
+            &self.red_fresh,
+            &self.own,
+        ];
+        all.map(PathBuf::as_path)
     }
 }
 
 pub struct ProveRequest {
+    /// `selects` is set here.
     pub facts: Facts,
     /// The slot's test commands.
     pub commands: Vec<CommandLine>,
@@ -62,9 +73,10 @@ pub async fn prove(
     runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
     fresh: &impl Fn() -> Result<()>,
     trees: &ProofTrees,
-    request: ProveRequest,
+    mut request: ProveRequest,
 ) -> Result<Proven> {
     let commands = suite::resolve(&trees.base, &request.commands);
+    request.facts.selects = suite::selects(&commands);
     let mut runs = Runs {
         base: request.base.clone(),
         ..Runs::default()
@@ -74,13 +86,19 @@ pub async fn prove(
             Next::Graded(proof) => return Ok(Proven { proof: *proof, runs }),
             Next::Run(run, ids) => (run, ids),
         };
-        let (tree, options) = prepare(run, ids, trees, &request);
+        let (tree, options) = prepare(run, ids.clone(), trees, &request);
         fresh()?;
         let work = match run {
             Run::HeadAgain if request.moves => None,
-            Run::HeadAgain | Run::Base | Run::Red | Run::Head | Run::Alone | Run::RedAgain | Run::RedFresh => {
-                request.work.as_deref()
-            }
+            Run::HeadAgain
+            | Run::Base
+            | Run::Red
+            | Run::Head
+            | Run::Alone
+            | Run::RedAgain
+            | Run::RedFresh
+            | Run::BaseAgain
+            | Run::OwnTests => request.work.as_deref(),
         };
         let suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,
@@ -97,6 +115,8 @@ pub async fn prove(
             Run::Alone => runs.alone.push(suite),
             Run::RedAgain => runs.red_again = Some(suite),
             Run::RedFresh => runs.red_fresh = Some(suite),
+            Run::BaseAgain => runs.base_again.push(Again { ids, suite }),
+            Run::OwnTests => runs.own = Some(suite),
         }
     }
 }
@@ -112,13 +132,16 @@ fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &Prov
         Run::RedAgain if request.facts.has_test_part => (&trees.red, "red-again"),
         Run::RedAgain => (&trees.base, "red-again"),
         Run::RedFresh => (&trees.red_fresh, "red-fresh"),
+        Run::BaseAgain => (&trees.base, "base-again"),
+        Run::OwnTests => (&trees.own, "own"),
     };
     let files = if run == Run::Alone {
         request.test_files.clone()
     } else {
         Vec::new()
     };
-    let only = matches!(run, Run::Alone | Run::RedAgain).then_some(Only { files, ids });
+    let single = matches!(run, Run::Alone | Run::RedAgain | Run::BaseAgain | Run::OwnTests);
+    let only = single.then_some(Only { files, ids });
     // While the base's own tests run, the base stands elsewhere.
     let reference = match &request.work {
         Some(work) if tree == &trees.base => work,

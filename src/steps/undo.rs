@@ -184,26 +184,8 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// The tests of these files, as the runner names them, and the witness.
 fn ids_of(head: &Suite, files: &[String], witness: &[String]) -> Vec<String> {
-    let names: Vec<String> = files
-        .iter()
-        .map(|file| {
-            let stem = file.rsplit_once('.').map_or(file.as_str(), |(stem, _)| stem);
-            stem.replace('/', ".")
-        })
-        .collect();
-    let of_files = |id: &&String| {
-        let plain = id.replace('/', ".").replace("::", ".");
-        names
-            .iter()
-            .any(|name| plain.starts_with(name.as_str()) || plain.contains(&format!(".{name}.")))
-    };
-    let mut ids: Vec<String> = head
-        .tests
-        .keys()
-        .filter(of_files)
-        .cloned()
-        .chain(witness.iter().cloned())
-        .collect();
+    let mut ids = proof::ids_of(head, files);
+    ids.extend(witness.iter().cloned());
     ids.sort();
     ids.dedup();
     ids

@@ -118,6 +118,20 @@ impl Store {
         self.signatures_where("inventory = 1 ORDER BY first_seen, sig", [])
     }
 
+    /// Tests that CI saw red and green on one commit since then, newest first, as it names them.
+    pub fn flaky_in_ci(&self, repo: &Slot, since: DateTime<Utc>, limit: u32) -> Result<Vec<String>> {
+        let rows = self.signatures_where(
+            "repo = ?1 AND last_seen >= ?2 AND signed_text LIKE 'FLAKY %' ORDER BY last_seen DESC LIMIT ?3",
+            (repo.as_str(), time(since), limit),
+        )?;
+        let signed = rows.into_iter().filter_map(|row| row.signed_text);
+        let names = signed.filter_map(|text| {
+            let first = text.lines().next()?;
+            first.strip_prefix("FLAKY ").map(str::to_owned)
+        });
+        Ok(names.collect())
+    }
+
     /// All signatures, oldest first: the ledger as `tick ledger export` prints it.
     pub fn all_signatures(&self) -> Result<Vec<SignatureRow>> {
         self.signatures_where("1 = 1 ORDER BY first_seen, sig", [])

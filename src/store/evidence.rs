@@ -1,14 +1,14 @@
 //! What was judged of an incident's heads, and what was decided turn by turn. Rows are added and never changed.
 
 use chrono::{DateTime, Utc};
-use rusqlite::Transaction;
+use rusqlite::{Row, Transaction};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     Claim, Result, Store, TxError, audit, from_json, incidents::check_fence, parse_id, parse_time, time, to_json,
 };
-use crate::model::{IncidentId, TickId};
+use crate::model::{IncidentId, Slot, TickId};
 
 /// One piece of evidence: what was judged, of which head, with which verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,14 +41,24 @@ impl Store {
             let mut rows = statement.query([id.as_str()])?;
             let mut out = Vec::new();
             while let Some(row) = rows.next()? {
-                out.push(EvidenceRow {
-                    head: row.get(0)?,
-                    kind: row.get(1)?,
-                    verdict: row.get(2)?,
-                    digest: row.get(3)?,
-                    detail: from_json("evidence", &row.get::<_, String>(4)?)?,
-                    at: parse_time(&row.get::<_, String>(5)?)?,
-                });
+                out.push(evidence_row(row)?);
+            }
+            Ok(out)
+        })
+    }
+
+    /// Evidence of one kind about any incident of a repo since then, newest first.
+    pub fn evidence_of(&self, repo: &Slot, kind: &str, since: DateTime<Utc>, limit: u32) -> Result<Vec<EvidenceRow>> {
+        self.read(|conn| {
+            let mut statement = conn.prepare_cached(
+                "SELECT e.head, e.kind, e.verdict, e.digest, e.detail, e.at FROM evidence e
+                 JOIN incident i ON i.id = e.incident
+                 WHERE i.repo = ?1 AND e.kind = ?2 AND e.at >= ?3 ORDER BY e.id DESC LIMIT ?4",
+            )?;
+            let mut rows = statement.query((repo.as_str(), kind, time(since), limit))?;
+            let mut out = Vec::new();
+            while let Some(row) = rows.next()? {
+                out.push(evidence_row(row)?);
             }
             Ok(out)
         })
@@ -122,6 +132,17 @@ impl Store {
             Ok(())
         })
     }
+}
+
+fn evidence_row(row: &Row<'_>) -> Result<EvidenceRow, TxError> {
+    Ok(EvidenceRow {
+        head: row.get(0)?,
+        kind: row.get(1)?,
+        verdict: row.get(2)?,
+        digest: row.get(3)?,
+        detail: from_json("evidence", &row.get::<_, String>(4)?)?,
+        at: parse_time(&row.get::<_, String>(5)?)?,
+    })
 }
 
 pub(super) fn insert_evidence(tx: &Transaction<'_>, incident: &str, row: &EvidenceRow) -> Result<(), TxError> {

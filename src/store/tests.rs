@@ -1,5 +1,5 @@
 use super::{
-    testing::{at, lock, open_one, quiet, store},
+    testing::{at, lock, open_one, quiet, signature_row, store},
     *,
 };
 use crate::model::incident::IncidentOutcome;
@@ -31,6 +31,64 @@ fn an_older_fence_cannot_write() {
     assert!(matches!(error, StoreError::Fenced { .. }));
     store.close(&second, IncidentOutcome::Resolved, at(5)).unwrap();
     assert!(store.open_incidents().unwrap().is_empty());
+}
+
+#[test]
+fn evidence_of_a_repo_is_found_over_its_incidents_and_only_so_long() {
+    let (_dir, mut store) = store();
+    let id = open_one(&mut store);
+    let claim = store.claim(&id).unwrap().unwrap();
+    for (minutes, verdict) in [(0, "old"), (10, "first"), (11, "second")] {
+        let row = EvidenceRow {
+            head: "a".repeat(40),
+            kind: "flakes".to_owned(),
+            verdict: verdict.to_owned(),
+            digest: String::new(),
+            detail: serde_json::json!(["tests.test_a.A.test"]),
+            at: at(minutes),
+        };
+        store.add_evidence(&claim, &row).unwrap();
+    }
+    let repo = |name: &str| crate::model::Slot::parse(name).unwrap();
+    let words = |repo_name: &str, limit: u32| -> Vec<String> {
+        let rows = store.evidence_of(&repo(repo_name), "flakes", at(5), limit).unwrap();
+        rows.into_iter().map(|row| row.verdict).collect()
+    };
+    assert_eq!(words("api", 9), ["second", "first"]);
+    assert_eq!(words("api", 1), ["second"]);
+    assert!(words("web", 9).is_empty());
+    assert!(store.flaky_in_ci(&repo("api"), at(0), 9).unwrap().is_empty());
+}
+
+#[test]
+fn a_flake_of_ci_is_known_by_its_test() {
+    let (_dir, mut store) = store();
+    let sig = crate::model::Signature::parse("00000000000000aa").unwrap();
+    let flaky = SignatureRow {
+        signed_text: Some("FLAKY tests.test_cart.Cart.test_total\nAssertionError: 1 != 2".to_owned()),
+        ..signature_row(&sig, 1)
+    };
+    let sighting = Sighting {
+        from: at(0),
+        at: at(1),
+        count: 1,
+        release: None,
+    };
+    let lock = lock(&store);
+    let tick = store.next_tick(at(0)).unwrap();
+    let seen = [(flaky.clone(), sighting)];
+    store
+        .end_tick(
+            &lock,
+            &TickEnd {
+                seen: &seen,
+                ..quiet(&tick, 0)
+            },
+        )
+        .unwrap();
+    let of = |since| store.flaky_in_ci(&flaky.repo, since, 9).unwrap();
+    assert_eq!(of(at(0)), ["tests.test_cart.Cart.test_total"]);
+    assert!(of(at(2)).is_empty(), "seen too long ago");
 }
 
 #[test]

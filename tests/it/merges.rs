@@ -2,6 +2,7 @@
 //! move at any moment, and whose host does other things than it was asked for.
 
 mod base;
+mod flakes;
 mod landing;
 mod moves;
 mod person;

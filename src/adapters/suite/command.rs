@@ -213,6 +213,22 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
     })
 }
 
+/// Whether the command's runner can be told to run single tests.
+pub(super) fn selects(argv: &[String]) -> bool {
+    match detect(argv) {
+        Ok(Detected::Script(script)) => script.runner != javascript::Runner::Mocha,
+        Ok(
+            Detected::Unittest { .. }
+            | Detected::Pytest { .. }
+            | Detected::Node { .. }
+            | Detected::Cargo { .. }
+            | Detected::Nextest { .. }
+            | Detected::Go { .. },
+        ) => true,
+        Ok(Detected::Other { .. }) | Err(_) => false,
+    }
+}
+
 /// The child for a detected command.
 pub(super) fn prepare(
     detected: &Detected,
@@ -304,6 +320,10 @@ pub(super) fn prepare(
         Detected::Go { program, args } => {
             prepared.program = locate(program, dir, options)?;
             prepared.args.clone_from(args);
+            // Behind `test`: what follows the packages may be the test binary's own.
+            prepared
+                .args
+                .splice(1..1, only.map(|only| go::only(args, &only.ids)).unwrap_or_default());
             prepared.env = go::ENV
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();

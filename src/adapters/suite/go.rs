@@ -57,6 +57,24 @@ pub(super) fn args(rest: &[String]) -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// What makes a run one of these tests alone; nothing where the owner selects already.
+pub(super) fn only(args: &[String], ids: &[String]) -> Vec<String> {
+    let selects = |word: &String| {
+        let word = word.trim_start_matches('-');
+        ["run", "skip", "args"]
+            .iter()
+            .any(|flag| word == *flag || word.starts_with(&format!("{flag}=")))
+    };
+    if ids.is_empty() || args.iter().any(selects) {
+        return Vec::new();
+    }
+    let top = |id: &String| Some(regex::escape(id.split_once(" > ")?.1.split('/').next()?));
+    let mut names: Vec<String> = ids.iter().filter_map(top).collect();
+    names.sort();
+    names.dedup();
+    vec![format!("-run=^({})$", names.join("|"))]
+}
+
 pub(super) fn parse(stdout: &[u8]) -> Result<Readout, String> {
     let text = String::from_utf8_lossy(stdout);
     let mut readout = Readout::default();

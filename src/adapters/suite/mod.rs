@@ -193,6 +193,11 @@ pub async fn run_suite(
     Ok(suite)
 }
 
+/// Whether single tests can be run alone by every one of these commands.
+pub fn selects(commands: &[CommandLine]) -> bool {
+    commands.iter().all(|command| command::selects(&command.argv))
+}
+
 /// Why one command gave no results.
 enum Unread {
     NotRun(String),

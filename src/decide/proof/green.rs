@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, Found, count, is_bad, new_load_error};
+use super::{Facts, Found, count, flakes::tally, is_bad, new_load_error};
 use crate::model::evidence::{ProofGrade, Suite, TestResult, TestStatus};
 
 /// A head whose run cannot be read is a person's matter; one that does not end is no fix.
@@ -100,7 +100,7 @@ fn passes(suite: &Suite, id: &str, when: &str) -> Result<(), ProofGrade> {
 }
 
 /// Every result of the base is there, as good or better: a failure may turn into a pass, nothing into a skip.
-fn kept(id: &str, old: &[TestResult], now: &[TestResult]) -> Result<(), ProofGrade> {
+pub(super) fn kept(id: &str, old: &[TestResult], now: &[TestResult]) -> Result<(), ProofGrade> {
     let bad = |results: &[TestResult]| results.iter().filter(|r| is_bad(r)).count();
     if now.len() < old.len() {
         return Err(not(format!("{id}, a test of the base, does not run with the fix")));
@@ -128,15 +128,8 @@ fn new(id: &str, results: &[TestResult]) -> Result<(), ProofGrade> {
 /// The first id whose results differ between two runs of the same tree.
 fn differs<'a>(facts: &Facts, head: &'a Suite, again: &'a Suite) -> Option<&'a String> {
     let tally = |suite: &Suite| -> BTreeMap<String, [usize; 3]> {
-        let of = |results: &Vec<TestResult>| {
-            let bad = results.iter().filter(|r| is_bad(r)).count();
-            [count(results, TestStatus::Pass), bad, count(results, TestStatus::Skip)]
-        };
-        suite
-            .tests
-            .iter()
-            .map(|(id, results)| (id.clone(), of(results)))
-            .collect()
+        let tests = suite.tests.iter();
+        tests.map(|(id, results)| (id.clone(), tally(results))).collect()
     };
     let (first, second) = (tally(head), tally(again));
     let ids = head.tests.keys().chain(again.tests.keys());

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use super::{is_bad, list, new_load_error, unusable};
 use crate::model::evidence::{Suite, TestStatus};
 
-/// Whether the run is as good as the one before our change, and the sentence that says it.
-pub fn as_good_as(before: &Suite, after: &Suite) -> (bool, String) {
+/// Whether the run is as good as the one before our change, and the sentence that says it. Flakes count neither way.
+pub fn as_good_as(before: &Suite, after: &Suite, flakes: &BTreeSet<String>) -> (bool, String) {
     if let Some(why) = unusable(after, "the commit") {
         return (false, why);
     }
@@ -18,7 +18,10 @@ pub fn as_good_as(before: &Suite, after: &Suite) -> (bool, String) {
         return (false, "no test ran".to_owned());
     }
     let known = failing(before);
-    let new: Vec<String> = failing(after).difference(&known).map(|id| (*id).clone()).collect();
+    let new = failing(after)
+        .into_iter()
+        .filter(|id| !known.contains(id) && !flakes.contains(*id));
+    let new: Vec<String> = new.cloned().collect();
     let failed = after.count(TestStatus::Fail) + after.count(TestStatus::Error);
     let mut said = format!(
         "{} pass, {failed} fail, {} of them new",

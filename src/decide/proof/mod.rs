@@ -11,16 +11,20 @@ use crate::model::{
     evidence::{Counts, NOT_ASSERTED, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
 };
 
+mod flakes;
 mod green;
 mod incident;
 mod landed;
+mod own;
 mod red;
 #[cfg(test)]
 mod tests;
 mod undo;
 
+pub use flakes::{Again, flaky, seen as flakes_seen};
 pub use incident::IncidentFacts;
 pub use landed::as_good_as;
+pub use own::ids_of;
 pub use undo::{check_nothing, undone, unseen};
 
 /// The unchanging part of a proof's input.
@@ -31,7 +35,11 @@ pub struct Facts {
     pub incident: IncidentFacts,
     /// The diff adds tests: `Runs::red` is the base with nothing but them.
     pub has_test_part: bool,
-    /// Test ids known to change their results by themselves.
+    /// Test files of the base that the diff adds to: the base's own tests in them are run on the head's source.
+    pub touched: Vec<String>,
+    /// The runner can be told to run single tests.
+    pub selects: bool,
+    /// Test ids known to change their results by themselves: two results on one commit, seen before.
     pub flakes: BTreeSet<String>,
     /// As a person would type them.
     pub commands: Vec<String>,
@@ -67,6 +75,10 @@ pub struct Runs {
     pub red_again: Option<Suite>,
     /// The whole red run on a fresh tree, where the one before left a doubt: an honest test may leave files behind.
     pub red_fresh: Option<Suite>,
+    /// Single tests of the base, again, where another run gave them other results.
+    pub base_again: Vec<Again>,
+    /// Tests of the base, as the base has them, on the head's source.
+    pub own: Option<Suite>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +90,8 @@ pub enum Run {
     Alone,
     RedAgain,
     RedFresh,
+    BaseAgain,
+    OwnTests,
 }
 
 /// What comes next.
@@ -102,6 +116,7 @@ struct Found {
 
 /// The next run that is needed, or the grade. A run that cannot change the grade any more is not asked for.
 pub fn plan(facts: &Facts, runs: &Runs) -> Next {
+    let facts = &flakes::with_seen(facts, runs);
     let Some(base) = &runs.base else {
         return Next::Run(Run::Base, Vec::new());
     };
@@ -113,7 +128,7 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     }
     let found = match red::witness(facts, base, runs.red.as_ref()) {
         Ok(found) => found,
-        Err(grade) => return graded(facts, runs, None, grade),
+        Err(grade) => return doubted(facts, runs, None, grade),
     };
     let Some(head) = &runs.head else {
         return Next::Run(Run::Head, Vec::new());
@@ -130,7 +145,12 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
         return Next::Run(Run::HeadAgain, Vec::new());
     };
     if let Err(grade) = green::judge(facts, base, head, again, &found.ids) {
-        return graded(facts, runs, Some(found), grade);
+        return doubted(facts, runs, Some(found), grade);
+    }
+    match own::plan(facts, runs, base) {
+        Ok(None) => {}
+        Ok(Some(next)) => return next,
+        Err(grade) => return doubted(facts, runs, Some(found), grade),
     }
     if facts.red_again == RedAgain::AfterHeadAgain
         && let Some(next) = red_again(facts, runs, &found)
@@ -139,10 +159,20 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     }
     match green::alone(&runs.alone, &found.ids) {
         Err(grade) => graded(facts, runs, Some(found), grade),
-        Ok(()) if runs.alone.len() < facts.alone_runs && facts.has_test_part => Next::Run(Run::Alone, found.ids),
+        Ok(()) if runs.alone.len() < facts.alone_runs && facts.has_test_part && facts.selects => {
+            Next::Run(Run::Alone, found.ids)
+        }
         Ok(()) => {
             red_again(facts, runs, &found).unwrap_or_else(|| graded(facts, runs, Some(found), ProofGrade::Proven))
         }
+    }
+}
+
+/// A grade that speaks against the fix, unless tests are behind it that may come and go: those run again first.
+fn doubted(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Next {
+    match flakes::suspects(facts, runs) {
+        Some(ids) => Next::Run(Run::BaseAgain, ids),
+        None => graded(facts, runs, found, grade),
     }
 }
 
@@ -180,7 +210,8 @@ fn graded(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -
 
 fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Proof {
     let made = [&runs.base, &runs.red, &runs.head, &runs.head_again];
-    let again = [&runs.red_again, &runs.red_fresh].into_iter().flatten();
+    let again = [&runs.red_again, &runs.red_fresh, &runs.own].into_iter().flatten();
+    let again = again.chain(runs.base_again.iter().map(|again| &again.suite));
     let made: Vec<&Suite> = made.into_iter().flatten().chain(&runs.alone).chain(again).collect();
     let not_proven = not_proven(facts, runs, found.as_ref());
     let green_runs = match &grade {
@@ -227,7 +258,11 @@ fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> 
             out.push(NOT_ASSERTED.to_owned());
         }
         out.extend(found.notes.iter().cloned());
-        if !runs.alone.is_empty() && !runs.alone.iter().any(|suite| green::ran(suite, Some(found))) {
+        let alone = facts.alone_runs > 0 && facts.has_test_part && runs.head_again.is_some();
+        if alone
+            && (!facts.selects || !runs.alone.is_empty())
+            && !runs.alone.iter().any(|suite| green::ran(suite, Some(found)))
+        {
             out.push("Whether the new tests pass when they run alone: this runner could not select them.".to_owned());
         }
     }
@@ -256,7 +291,7 @@ fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> 
     if !facts.flakes.is_empty() {
         let flakes: Vec<String> = facts.flakes.iter().cloned().collect();
         out.push(format!(
-            "Tests known to change by themselves were left out: {}.",
+            "Tests that gave two results on one and the same commit without the change count neither way: {}.",
             list(&flakes)
         ));
     }

@@ -14,6 +14,7 @@ use crate::{
 
 mod again;
 mod cargo;
+mod flakes;
 mod tricks;
 
 type Files<'a> = &'a [(&'a str, &'a str)];
@@ -52,20 +53,15 @@ impl Case<'_> {
             head: at("head"),
             head_again: at("again"),
             red_fresh: at("fresh"),
+            own: at("own"),
         };
-        for tree in [
-            &trees.base,
-            &trees.red,
-            &trees.head,
-            &trees.head_again,
-            &trees.red_fresh,
-        ] {
+        for tree in trees.all() {
             plant(tree, self.base);
         }
         for tree in [&trees.red, &trees.head, &trees.head_again, &trees.red_fresh] {
             plant(tree, self.tests);
         }
-        for tree in [&trees.head, &trees.head_again] {
+        for tree in [&trees.head, &trees.head_again, &trees.own] {
             plant(tree, self.fix);
         }
         let facts = Facts {
@@ -77,6 +73,8 @@ impl Case<'_> {
                 title: String::new(),
             },
             has_test_part: !self.tests.is_empty(),
+            touched: touched(self.base, self.tests),
+            selects: true,
             flakes: BTreeSet::new(),
             commands: vec![self.command.to_owned()],
             alone_runs: 1,
@@ -129,6 +127,13 @@ const SHOP_FIX: Files<'_> = &[(
     "shop.py",
     "def average(order):\n    return sum(order) / len(order) if order else 0\n",
 )];
+
+/// What the test part adds to.
+fn touched(base: Files<'_>, tests: Files<'_>) -> Vec<String> {
+    let paths = tests.iter().map(|(path, _)| *path);
+    let old = paths.filter(|path| base.iter().any(|(old, _)| old == path));
+    old.map(str::to_owned).collect()
+}
 
 /// A new test file around one method body.
 fn python_test(body: &str) -> String {
@@ -317,7 +322,7 @@ async fn a_program_within_the_tree_may_not_come_with_the_fix() {
             &trees.red_fresh,
         ] {
             plant(tree, &[("env/bin/note", "")]);
-            let target = if changed && *tree == trees.head {
+            let target = if changed && *tree == *trees.head {
                 Path::new("/bin/true")
             } else {
                 &python

@@ -29,15 +29,12 @@ mod structured;
 mod tests;
 mod time;
 
-use std::{borrow::Cow, cell::LazyCell, sync::Arc};
+use std::{borrow::Cow, cell::LazyCell};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::{
-    Redactor,
-    signature::{signature, template},
-};
+use super::{Redactor, signature::signature};
 use causes::{Causes, Seen};
 use input::Input;
 use join::{Event, Window};
@@ -293,7 +290,7 @@ impl Matcher {
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let template = self.template(&text);
+        let template = self.memo.template(&self.redactor.without_known(&text));
         let pattern = &self.patterns.list()[best];
         let seen = Seen {
             pattern,
@@ -304,19 +301,6 @@ impl Matcher {
             let signed = signature(&self.redactor.without_known(&text));
             self.causes.add(template, signed, title(event), &seen, &self.redactor);
         }
-    }
-
-    /// What tells the event's cause from others; the signature is asked for once a cause.
-    fn template(&mut self, text: &str) -> Arc<str> {
-        let Some(key) = self.memo.key(text, self.now) else {
-            return template(&self.redactor.without_known(text)).into();
-        };
-        if let Some(known) = self.memo.get(key) {
-            return known.clone();
-        }
-        let template: Arc<str> = template(&self.redactor.without_known(text)).into();
-        self.memo.put(key, &template);
-        template
     }
 
     /// The pattern that names the event; marks of a start are noted on the way.

@@ -449,6 +449,52 @@ fn a_sample_has_the_signature_of_its_cause() {
 }
 
 #[test]
+fn what_came_before_changes_no_signature() {
+    let bodies = [
+        "disk failed: ENOSPC",
+        " disk failed: ENOSPC",
+        "web-3 disk: ENOSPC",
+        "17 failed: ENOSPC",
+    ];
+    let times = [
+        "",
+        "Nov 29 03:00:00",
+        "2026-11-29T03:00:00Z",
+        "2026-11-29 03:00:00,123",
+        "2026-13-45T03:00:00Z",
+        "29/Nov/2026:03:00:00 +0000",
+        "Sun Nov 29 03:00:00 2026",
+        "03:00:00.5",
+        "3:00:00",
+    ];
+    let lines: Vec<String> = times
+        .iter()
+        .flat_map(|time| {
+            bodies
+                .iter()
+                .flat_map(move |body| [format!("{time}{body}"), format!("{time} {body}")])
+        })
+        .collect();
+    let signatures = |lines: &[&String]| -> BTreeMap<String, u64> {
+        // A line between keeps them from being one event.
+        let events: Vec<String> = lines.iter().map(|line| format!("03:00:01 INFO ok\n{line}\n")).collect();
+        let log = events.concat();
+        let causes = read(&log).causes.into_iter();
+        causes.map(|cause| (cause.signature.to_string(), cause.count)).collect()
+    };
+    let mut apart = BTreeMap::new();
+    for line in &lines {
+        for (signature, count) in signatures(&[line]) {
+            *apart.entry(signature).or_default() += count;
+        }
+    }
+    let mut order: Vec<&String> = lines.iter().collect();
+    assert_eq!(signatures(&order), apart);
+    order.reverse();
+    assert_eq!(signatures(&order), apart);
+}
+
+#[test]
 fn an_event_that_comes_again_is_counted_like_any_other() {
     let lines = |n: usize| format!("2026-11-29T03:00:{:02}Z ERROR order {} is lost\n", n % 20, n % 3);
     let log: String = (0..5000).map(lines).collect();

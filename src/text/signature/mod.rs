@@ -15,6 +15,7 @@ mod pairs;
 mod people;
 mod random;
 mod shapes;
+pub(super) mod usual;
 mod words;
 
 use std::{
@@ -52,10 +53,7 @@ pub struct Signed {
 /// The signature of a text. It is cleaned and redacted first, so that a raw line and what was stored of it have one
 /// signature, and nothing secret is in the template.
 pub fn signature(text: &str) -> Signed {
-    let text = harmless(text);
-    let lines = lines::read(&text);
-    let top = top_frame(&lines);
-    signed(join(&lines, top), &lines, top)
+    signed(template(text), text)
 }
 
 /// Stands before a name that is signed as it is. Text that was cleaned cannot hold it.
@@ -90,7 +88,12 @@ pub fn family(signed: &str) -> Option<&str> {
 
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
-    let text = harmless(text);
+    template_of_usual(&usual::spelled(&visible(text)))
+}
+
+/// The template of all texts that have this usual spelling of what is [`visible`] of them.
+pub(super) fn template_of_usual(text: &str) -> String {
+    let text = REDACTOR.redacted(text);
     let lines = lines::read(&text);
     join(&lines, top_frame(&lines))
 }
@@ -107,21 +110,21 @@ impl Signer {
         if self.known.len() >= MOST_TEMPLATES {
             self.known.clear();
         }
-        let text = harmless(text);
-        let lines = lines::read(&text);
-        let top = top_frame(&lines);
-        match self.known.entry(join(&lines, top)) {
+        match self.known.entry(template(text)) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let signed = signed(new.key().clone(), &lines, top);
+                let signed = signed(new.key().clone(), text);
                 new.insert(signed)
             }
         }
     }
 }
 
-fn signed(template: String, lines: &[Line<'_>], top: Option<&Culprit>) -> Signed {
-    let culprit = match top {
+/// The template is of the text in its usual spelling; where it happened is read from the text itself.
+fn signed(template: String, text: &str) -> Signed {
+    let text = harmless(text);
+    let lines = lines::read(&text);
+    let culprit = match top_frame(&lines) {
         Some(frame) => Some(frame.clone()),
         None => lines.iter().find_map(|line| match line {
             Line::Message(message) => frames::named(message),
@@ -154,14 +157,19 @@ fn of_template(version: u32, template: &str) -> Signature {
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
 fn harmless(text: &str) -> Cow<'_, str> {
-    let cleaned = super::clean::cleaned(text);
-    let harmless = match REDACTOR.redacted(&cleaned) {
+    let visible = visible(text);
+    match REDACTOR.redacted(&visible) {
         Cow::Owned(redacted) => Cow::Owned(redacted),
-        Cow::Borrowed(_) => cleaned,
-    };
-    match without_shown(&harmless) {
+        Cow::Borrowed(_) => visible,
+    }
+}
+
+/// The text without what terminals make of it, and without what nobody sees.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    let cleaned = super::clean::cleaned(text);
+    match without_shown(&cleaned) {
         Some(text) => Cow::Owned(text),
-        None => harmless,
+        None => cleaned,
     }
 }
 

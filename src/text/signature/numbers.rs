@@ -83,6 +83,11 @@ const TIMES: [&str; 22] = [
     "days",
 ];
 
+/// Whether a short number behind the word may be a name.
+pub(super) fn names_a_code(word: &[u8]) -> bool {
+    NAMING.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
+
 /// What a number is made of and where it stands in its run.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
