@@ -246,7 +246,7 @@ fn subject(words: &MailWords, tag: &str) -> String {
     };
     // What users feel stands before the title.
     let open = matches!(words.status, Status::NeedsYou | Status::DraftReady | Status::Budget);
-    let felt = open && words.shown.ends_with(&words.title);
+    let felt = open && words.shown.contains(&words.title);
     let what = if felt { &words.shown } else { &words.title };
     // One line, whatever the title holds.
     let what: Vec<&str> = what.split_whitespace().collect();

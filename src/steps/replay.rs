@@ -62,11 +62,14 @@ fn stored(ctx: &Ctx, named: &str) -> Result<(PathBuf, Snapshot)> {
         let (file, snapshot) = read(latest)?;
         // What is kept of a tick also says how each cause was judged.
         let kept = dir.join(format!("{}.json.zst", snapshot.tick));
-        return if kept.exists() {
-            read(kept)
-        } else {
-            Ok((file, snapshot))
-        };
+        if let Ok((file, full)) = read(kept) {
+            let mut plain = full.clone();
+            plain.stood.clear();
+            if plain == snapshot {
+                return Ok((file, full));
+            }
+        }
+        return Ok((file, snapshot));
     }
     let kept = files::list(dir).with_context(|| format!("list {}", dir.display()))?;
     let mut ids: Vec<String> = kept

@@ -257,7 +257,7 @@ fn an_inventory_tells_its_causes_apart_and_is_answered_in_words_that_fit() {
     let show = street.run(&["show", sig.short()]).1;
     assert!(show.contains("no agent is configured for triage"), "{show}");
     assert!(
-        !show.contains("tick can change it"),
+        !show.contains("not yet, 0 failed tries"),
         "nothing of it is a matter of waiting\n{show}"
     );
     for verb in ["ignore", "pause"] {
@@ -296,7 +296,7 @@ fn a_config_that_looks_at_nothing_is_told_by_its_check() {
     );
     let mut config = street.config();
     config["repos"]["shop"]["health"] = json!([]);
-    config["repos"]["shop"]["logs"] = json!(["/dev/zero", street.home()]);
+    config["repos"]["shop"]["logs"] = json!([{ "path": "/dev/zero" }, { "path": street.home() }]);
     street.configure(&config);
     let (code, text) = street.run(&["config", "check"]);
     assert!(
@@ -306,4 +306,42 @@ fn a_config_that_looks_at_nothing_is_told_by_its_check() {
     assert!(text.contains("did you mean \"url\"?"), "{text}");
     assert!(text.contains("/dev/zero is no regular file"), "{text}");
     assert_eq!(text.matches("is no regular file").count(), 2, "{text}");
+}
+
+/// A job that wrote a line each day and writes it no more, whatever else its log says.
+#[test]
+fn a_line_that_is_expected_and_does_not_come_is_one_warning() {
+    let mut street = Street::new(
+        |_| json!({ "repos": { "shop": { "logs": [{ "path": "/nonexistent.log" }] } }, "notify": { "file": "mail" } }),
+    );
+    let collectors = street.home().join("collectors");
+    std::fs::create_dir_all(&collectors).unwrap();
+    let patterns = json!({ "version": 1, "patterns": [
+        { "id": "backup-done", "regex": "backup done", "severity": "low", "kind": "runtime", "expect_every_minutes": 60 },
+        { "id": "error", "regex": "ERROR", "severity": "high", "kind": "runtime" }] });
+    std::fs::write(collectors.join("patterns.json"), patterns.to_string()).unwrap();
+    let log = street.home().join("shop.log");
+    let mut config = street.config();
+    config["repos"]["shop"]["logs"] = json!([{ "path": log }]);
+    street.configure(&config);
+    let mut text = String::new();
+    for look in 0..12 {
+        let at = street.now.format("%Y-%m-%dT%H:%M:%SZ");
+        text += &format!("{at} INFO asked\n");
+        if look < 4 {
+            text += &format!("{at} INFO backup done in 3 s\n");
+        }
+        text += &format!("{at} INFO answered\n");
+        std::fs::write(&log, &text).unwrap();
+        let (code, said) = street.run(&["--observe"]);
+        assert_eq!(code, 0, "{said}");
+        let warned = subjects(&street)
+            .iter()
+            .filter(|subject| subject.contains("] warning: backup-done in logs"))
+            .count();
+        if look != 9 {
+            assert_eq!(warned, usize::from(look > 9), "look {look}: {:?}", subjects(&street));
+        }
+        street.step(15);
+    }
 }
