@@ -9,7 +9,7 @@ use super::{
     context::{Blind, Piece, Place, Reached, Session},
     health_rules::{Down, DownKind, Verdict, judge_failure, judge_status},
     memory::Memory,
-    probe::{self, check_json, named, probe_headers, reached, sampled},
+    probe::{self, check_json, named, patience, probe_headers, reached, sampled},
 };
 use crate::{
     adapters::http::{HttpError, Redirects, Request, Response, RetryPolicy},
@@ -110,7 +110,8 @@ fn tell(session: &Session<'_>, place: &Place<'_>, seen: &[Seen<'_>], piece: &mut
 
 async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe, redirects: Redirects) -> Seen<'a> {
     let mut samples = Vec::new();
-    let (verdict, result) = sampled(session, async || {
+    let longest = patience(session, probe.timeout);
+    let (verdict, result) = sampled(session, longest, async || {
         let result = fetch(session, probe, redirects).await;
         let verdict = judge(session, probe, &result).await;
         if let Verdict::Down(down) = &verdict {
@@ -136,7 +137,7 @@ async fn look<'a>(session: &Session<'_>, probe: &'a HealthProbe, redirects: Redi
 async fn fetch(session: &Session<'_>, probe: &HealthProbe, redirects: Redirects) -> Result<Response, HttpError> {
     let _permit = session.permit().await;
     let mut request = Request::get(&probe.url);
-    request.deadline = probe.timeout;
+    request.deadline = patience(session, probe.timeout);
     request.cap = CAP;
     request.redirects = redirects;
     request.retry = RetryPolicy::once();

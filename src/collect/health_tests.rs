@@ -32,6 +32,17 @@ fn word(collected: &Collected) -> String {
     }
 }
 
+/// However short the time of the collection is, or long the owner's patience.
+#[test]
+fn a_service_that_says_nothing_is_an_outage_and_no_source_that_cannot_be_read() {
+    let server = Server::start(|_| Reply::Silence(Vec::new()));
+    for timeout in [600, 60_000] {
+        let mut config = probe_at(&server, "/", |probe| probe.timeout = Duration::from_millis(timeout));
+        config.limits.collect_deadline = Duration::from_secs(1);
+        assert_eq!(word(&testing::run(&config)), "Critical read_timeout", "{timeout} ms");
+    }
+}
+
 #[test]
 fn every_kind_of_answer_is_up_down_or_blind() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));

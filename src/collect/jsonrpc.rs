@@ -11,7 +11,7 @@ use super::{
     context::{Blind, Piece, Place, Reached, Session},
     health_rules::{Down, DownKind, Verdict, judge_failure, judge_status},
     memory::Memory,
-    probe::{self, check_json, named, probe_headers, reached, sampled},
+    probe::{self, check_json, named, patience, probe_headers, reached, sampled},
 };
 use crate::{
     adapters::http::{HttpError, Redirects, Request, Response, RetryPolicy},
@@ -83,7 +83,8 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
 }
 
 async fn look<'a>(session: &Session<'_>, probe: &'a JsonRpcProbe) -> Seen<'a> {
-    let (verdict, (result, unread, evidence)) = sampled(session, async || {
+    let longest = patience(session, probe.timeout);
+    let (verdict, (result, unread, evidence)) = sampled(session, longest, async || {
         let result = call(session, probe, &probe.url).await;
         let mut evidence = json!({ "probe": probe.name, "method": probe.method });
         let mut unread = None;
@@ -121,7 +122,7 @@ async fn call(session: &Session<'_>, probe: &JsonRpcProbe, url: &Url) -> Result<
         url,
         headers,
         body: Some(Bytes::from(body.to_string())),
-        deadline: probe.timeout,
+        deadline: patience(session, probe.timeout),
         cap: CAP,
         redirects: Redirects::None,
         retry: RetryPolicy::once(),

@@ -1,6 +1,8 @@
 //! What the probes of a target have in common, whatever they ask: headers, sampling again while one is down, names in what
 //! they say, the signal of a failing one.
 
+use std::time::Duration;
+
 use http::{HeaderName, header};
 use serde_json::Value;
 use url::Url;
@@ -10,7 +12,10 @@ use super::{
     health_rules::{Down, Verdict, way},
 };
 use crate::{
-    adapters::http::{HttpFailure, Response, secret_value},
+    adapters::{
+        clock::instant,
+        http::{HttpFailure, Response, secret_value},
+    },
     config::Patience,
     model::{
         Signature,
@@ -27,17 +32,30 @@ pub(super) fn probe_headers(headers: &[(String, secrecy::SecretString)]) -> Vec<
         .collect()
 }
 
-/// Asks until the answer is not "down", as often as the session samples again: a service that wakes up is no outage.
-pub(super) async fn sampled<T>(session: &Session<'_>, mut ask: impl AsyncFnMut() -> (Verdict, T)) -> (Verdict, T) {
-    let mut waits = session.ctx.resample.iter();
+/// So long one question may take: what the owner allows, and less than the collection has, or a service that says nothing
+/// would be a source that cannot be read instead of an outage.
+pub(super) fn patience(session: &Session<'_>, timeout: Duration) -> Duration {
+    timeout.min(session.ctx.config.limits.collect_deadline.mul_f32(0.9))
+}
+
+/// Asks until the answer is not "down", as often as the session samples again and the time of the collection allows: a
+/// service that wakes up is no outage. One question takes `longest` at most.
+pub(super) async fn sampled<T>(
+    session: &Session<'_>,
+    longest: Duration,
+    mut ask: impl AsyncFnMut() -> (Verdict, T),
+) -> (Verdict, T) {
+    let started = instant();
+    let has_time = |wait: Duration| started.elapsed() + wait + longest < session.ctx.config.limits.collect_deadline;
+    let mut waits = session.ctx.resample.iter().copied();
     loop {
         let (verdict, rest) = ask().await;
         let wait = match &verdict {
-            Verdict::Down(_) => waits.next(),
+            Verdict::Down(_) => waits.next().filter(|wait| has_time(*wait)),
             Verdict::Up | Verdict::Blind(_) => None,
         };
         match wait {
-            Some(wait) => tokio::time::sleep(*wait).await,
+            Some(wait) => tokio::time::sleep(wait).await,
             None => return (verdict, rest),
         }
     }

@@ -114,7 +114,7 @@ pub(super) fn perform(town: &Town, act: Act) -> Result<()> {
         Act::MoveBase => town
             .person_commits(model, &town.forge.branch, "another change by a person")
             .map(drop)?,
-        Act::Check { name, conclusion } => recheck(town, model, name, conclusion)?,
+        Act::Check { name, conclusion } => recheck(town, model, &name, conclusion)?,
         Act::Status { context, state } => {
             let sha = newest(model)?.head_sha.clone();
             model.statuses.retain(|s| s.sha != sha || s.context != context);
@@ -209,24 +209,17 @@ fn newest(model: &mut Model) -> Result<&mut super::forge::Pull> {
 }
 
 /// The same check runs again on the same commit and ends at once.
-fn recheck(town: &Town, model: &mut Model, name: String, conclusion: String) -> Result<()> {
+fn recheck(town: &Town, model: &mut Model, name: &str, conclusion: String) -> Result<()> {
     let (now, id) = (town.clock.now() + RUNNER_START, model.next_id());
     let pull = newest(model)?;
     let (sha, branch) = (pull.head_sha.clone(), pull.head.clone());
     model.jobs.push(Job {
-        id,
-        run: id,
-        name,
-        sha,
-        branch,
         stage: Stage::Completed,
         conclusion: Some(conclusion),
-        log: None,
-        held: false,
         shown: true,
-        created: now,
         started: Some(now),
         completed: Some(now),
+        ..Job::queued(id, id, name, &sha, &branch, now)
     });
     Ok(())
 }

@@ -95,19 +95,9 @@ pub fn queue(town: &Town, model: &mut super::forge::Model, branch: &str, sha: &s
     let assumed = town.options.pace == Pace::Assumed || first;
     for ci in &town.options.ci {
         let mut job = Job {
-            id: model.next_id(),
-            run,
-            name: ci.name.clone(),
-            sha: sha.to_owned(),
-            branch: branch.to_owned(),
-            stage: super::forge::Stage::Queued,
             conclusion: assumed.then(|| "success".to_owned()),
-            log: None,
             held: town.options.pace == Pace::Held && !first,
-            shown: false,
-            created: now,
-            started: None,
-            completed: None,
+            ..Job::queued(model.next_id(), run, &ci.name, sha, branch, now)
         };
         if assumed {
             job.step(now);

@@ -12,6 +12,7 @@ pub enum Site {
     Tracker,
     Railway,
     Vercel,
+    Services,
     App,
 }
 
@@ -30,6 +31,16 @@ pub enum Fault {
     Slow {
         ms: u64,
     },
+    /// Too many calls: 429, and how long to wait.
+    Limited {
+        seconds: u64,
+    },
+    /// JSON of another shape than anybody expects.
+    OtherShape,
+    /// Status 200 without a byte.
+    NoBody,
+    /// The connection ends in the middle of the answer.
+    Cut,
     /// Half of the JSON, with a whole answer's status and length.
     TruncatedJson,
     /// JSON in which a key of the first object stands twice.

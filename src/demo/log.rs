@@ -1,5 +1,5 @@
-//! What happened in the world, in order: printed when a story fails, and read by tests. Also keeps every reply of the
-//! forge so that a test can hold each against the published schema.
+//! What happened in the world, in order: printed when a story fails, and read by tests. Also keeps every reply of
+//! the forge and of the platforms, so that a test can hold each against the published schema.
 
 use std::{
     fmt::Write as _,
@@ -9,7 +9,11 @@ use std::{
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::clock::millis;
+use super::{
+    clock::millis,
+    faults::Site,
+    serve::{Call, Reply},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
@@ -19,15 +23,32 @@ pub struct Event {
     pub what: String,
 }
 
-/// One answer of the forge's API, as it left the handler (before a fault spoilt it).
+/// One answer of an API, as it left the handler (before a fault spoilt it).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recorded {
+    pub site: Site,
     pub method: String,
     /// Path of the published description, such as `/repos/{owner}/{repo}/pulls/{pull_number}`.
     pub template: &'static str,
     pub path: String,
+    /// Where everything is asked at one address: the text of the query.
+    pub query: Option<String>,
     pub status: u16,
     pub body: serde_json::Value,
+}
+
+impl Recorded {
+    pub(super) fn of(call: &Call, template: &'static str, reply: &Reply) -> Self {
+        Self {
+            site: call.site,
+            method: call.method.clone(),
+            template,
+            path: call.path.clone(),
+            query: call.json()["query"].as_str().map(str::to_owned),
+            status: reply.status,
+            body: serde_json::from_slice(&reply.body).unwrap_or(serde_json::Value::Null),
+        }
+    }
 }
 
 #[derive(Debug, Default)]

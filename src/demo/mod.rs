@@ -20,6 +20,7 @@ pub mod railway;
 pub mod schema;
 mod sentry;
 pub mod serve;
+pub mod services;
 mod setup;
 pub mod shop;
 pub mod story;
@@ -35,6 +36,7 @@ pub use self::{
     ci::{CiJob, Pace},
     faults::{Fault, Site, Which},
     railway::{RAILWAY_ACCOUNT_TOKEN, RAILWAY_PROJECT, RAILWAY_PROJECT_TOKEN, RAILWAY_SERVICE},
+    sentry::ON_REQUEST as SENTRY_ON_REQUEST,
     setup::Setup,
     vercel::VERCEL_TOKEN,
     world::{FORGE_TOKEN, OwnRepo, TRACKER_TOKEN, World, WorldOptions},

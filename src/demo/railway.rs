@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::{
     clock::millis,
     deploy::Release,
+    log::Recorded,
     serve::{Call, Reply},
     town::Town,
 };
@@ -173,6 +174,7 @@ impl Railway {
                 Reply::json(200, &json!({ "errors": [error], "data": null }))
             }
         };
+        town.log.reply(Recorded::of(call, "/graphql/v2", &reply));
         limit
             .into_iter()
             .fold(reply, |reply, (name, value)| reply.with(name, value))

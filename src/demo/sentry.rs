@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     clock::millis,
+    log::Recorded,
     serve::{Call, Reply},
     town::Town,
     tracker::{Exception, Group},
@@ -15,6 +16,22 @@ use super::{
 /// Issues on one page; the real service has 100.
 const PAGE: usize = 2;
 pub(super) const ORGANISATION: &str = "acme";
+/// The description demands what is only there when `expand` or a search asks for it, and what newer products add.
+pub const ON_REQUEST: [&str; 10] = [
+    "inbox",
+    "owners",
+    "integrationIssues",
+    "sentryAppIssues",
+    "latestEventHasAttachments",
+    "sessionCount",
+    "filtered",
+    "matchingEventId",
+    "matchingEventEnvironment",
+    "derivedData",
+];
+/// As the description has them.
+const LIST: &str = "/api/0/organizations/{organization_id_or_slug}/issues/";
+const EVENT: &str = "/api/0/organizations/{organization_id_or_slug}/issues/{issue_id}/events/{event_id}/";
 
 /// None: no route of Sentry's.
 pub(super) fn answer(town: &Town, token: &str, call: &Call) -> Option<Reply> {
@@ -25,12 +42,13 @@ pub(super) fn answer(town: &Town, token: &str, call: &Call) -> Option<Reply> {
     if call.header("authorization") != Some(&format!("Bearer {token}")) {
         return Some(Reply::json(401, &json!({ "detail": "Invalid token" })));
     }
-    let reply = if path == "/issues/" {
-        list(town, call)
+    let (template, reply) = if path == "/issues/" {
+        (LIST, list(town, call))
     } else {
         let id = path.strip_prefix("/issues/")?.strip_suffix("/events/latest/")?;
-        latest(town, id)
+        (EVENT, latest(town, id))
     };
+    town.log.reply(Recorded::of(call, template, &reply));
     Some(reply.with("x-sentry-rate-limit-limit", "40"))
 }
 

@@ -23,6 +23,7 @@ use axum::{
     response::Response,
     serve::IncomingStream,
 };
+use futures_util::StreamExt as _;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
@@ -115,14 +116,21 @@ pub struct Bound {
 
 impl Bound {
     pub fn new() -> Result<Self> {
-        let listeners = [Site::Forge, Site::Tracker, Site::Railway, Site::Vercel, Site::App]
-            .into_iter()
-            .map(|site| {
-                let listener = std::net::TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;
-                listener.set_nonblocking(true)?;
-                Ok((site, listener))
-            })
-            .collect::<Result<_>>()?;
+        let listeners = [
+            Site::Forge,
+            Site::Tracker,
+            Site::Railway,
+            Site::Vercel,
+            Site::Services,
+            Site::App,
+        ]
+        .into_iter()
+        .map(|site| {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;
+            listener.set_nonblocking(true)?;
+            Ok((site, listener))
+        })
+        .collect::<Result<_>>()?;
         Ok(Self { listeners })
     }
 
@@ -207,11 +215,13 @@ async fn answer(site: Site, town: Arc<Town>, request: Request) -> Response {
         }
     }
     let lost = faults.contains(&Fault::LostAnswer);
+    let half = faults.contains(&Fault::Cut);
     let worked = tokio::task::spawn_blocking(move || town.answer(&call, &faults)).await;
     if lost && let Some(cut) = cut {
         cut.0.store(true, Ordering::SeqCst);
     }
-    finish(worked.unwrap_or_else(|_| Reply::text(500, "the world panicked")))
+    let reply = worked.unwrap_or_else(|_| Reply::text(500, "the world panicked"));
+    if half { halved(reply) } else { finish(reply) }
 }
 
 fn finish(reply: Reply) -> Response {
@@ -222,6 +232,21 @@ fn finish(reply: Reply) -> Response {
     response
         .body(Body::from(reply.body))
         .unwrap_or_else(|_| Response::new(Body::from("the world made an impossible answer")))
+}
+
+/// The head promises the whole; after half of it the connection ends.
+fn halved(reply: Reply) -> Response {
+    let half = reply.body[..reply.body.len() / 2].to_vec();
+    let length = reply.body.len().to_string();
+    let mut response = finish(reply.with("content-length", length));
+    // What was not sent when a body fails is thrown away: the half goes out first.
+    let end = async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Err(io::Error::from(io::ErrorKind::ConnectionReset))
+    };
+    let half = futures_util::stream::iter([Ok(Bytes::from(half))]);
+    *response.body_mut() = Body::from_stream(half.chain(futures_util::stream::once(end)));
+    response
 }
 
 fn endless() -> Response {
@@ -240,6 +265,16 @@ pub fn spoil(reply: Reply, call: &Call, faults: &[Fault]) -> Reply {
             *code,
             &serde_json::json!({ "message": "Server Error", "documentation_url": "https://docs.example/rest", "status": code.to_string() }),
         ),
+        Fault::Limited { seconds } => {
+            let body = serde_json::json!({ "message": "too many calls" });
+            Reply::json(429, &body).with("retry-after", seconds.to_string())
+        }
+        Fault::OtherShape => Reply::json(200, &serde_json::json!({ "unexpected": { "shape": [1, 2, 3] } })),
+        Fault::NoBody => Reply {
+            status: 200,
+            body: Vec::new(),
+            ..reply
+        },
         Fault::Html => Reply {
             status: 200,
             headers: vec![("content-type".into(), "text/html".into())],
@@ -258,6 +293,7 @@ pub fn spoil(reply: Reply, call: &Call, faults: &[Fault]) -> Reply {
         Fault::RedirectLoop => Reply::empty(302).with("location", call.path.clone()),
         Fault::RedirectTo { url } => Reply::empty(302).with("location", url.clone()),
         Fault::LostAnswer
+        | Fault::Cut
         | Fault::Slow { .. }
         | Fault::EndlessBody
         | Fault::StaleHead

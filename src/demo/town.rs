@@ -26,6 +26,7 @@ use super::{
     log::Log,
     railway::Railway,
     serve::{Call, Reply, spoil},
+    services::Services,
     tracker::Tracker,
     vercel::Vercel,
     world::WorldOptions,
@@ -47,6 +48,8 @@ pub struct Town {
     pub(super) railway_url: String,
     pub vercel: Vercel,
     pub(super) vercel_url: String,
+    pub services: Services,
+    pub(super) services_url: String,
     faults: Mutex<Rules<Fault>>,
     acts: Mutex<Rules<Act>>,
     requests: Mutex<Vec<String>>,
@@ -79,6 +82,7 @@ pub(super) struct Parts {
     pub tracker_url: String,
     pub railway_url: String,
     pub vercel_url: String,
+    pub services_url: String,
 }
 
 impl Town {
@@ -101,6 +105,8 @@ impl Town {
             railway_url: parts.railway_url,
             vercel: Vercel::default(),
             vercel_url: parts.vercel_url,
+            services: Services::default(),
+            services_url: parts.services_url,
             faults: Mutex::default(),
             acts: Mutex::default(),
             requests: Mutex::default(),
@@ -159,7 +165,13 @@ impl Town {
         let refused_before = faults.iter().any(|f| {
             matches!(
                 f,
-                Fault::Status { performed: false, .. } | Fault::Html | Fault::RedirectLoop | Fault::RedirectTo { .. }
+                Fault::Status { performed: false, .. }
+                    | Fault::Limited { .. }
+                    | Fault::OtherShape
+                    | Fault::NoBody
+                    | Fault::Html
+                    | Fault::RedirectLoop
+                    | Fault::RedirectTo { .. }
             )
         });
         let reply = if refused_before {
@@ -170,6 +182,7 @@ impl Town {
                 Site::Tracker => self.tracker.answer(self, call),
                 Site::Railway => self.railway.answer(self, call),
                 Site::Vercel => self.vercel.answer(self, call),
+                Site::Services => self.services.answer(self, call),
                 Site::App => self.deployer.forward(call),
             }
         };

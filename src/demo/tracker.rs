@@ -150,14 +150,6 @@ impl Tracker {
                 };
                 Reply::json(200, &self.exceptions(town, since))
             }
-            // One that nobody is to be woken for.
-            ("GET", "/api/v2/alerts") => {
-                let at = millis(town.clock.now());
-                let status = json!({ "state": "suppressed", "silencedBy": ["ada"], "inhibitedBy": [] });
-                let labels = json!({ "alertname": "DiskFillsUp", "severity": "warning" });
-                let alert = json!({ "status": status, "labels": labels, "annotations": {}, "startsAt": at });
-                Reply::json(200, &json!([alert]))
-            }
             (method, path) => {
                 let sentry = (method == "GET").then(|| sentry::answer(town, &self.token, call));
                 if let Some(reply) = sentry.flatten() {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     clock::millis,
+    log::Recorded,
     serve::{Call, Reply},
     town::Town,
 };
@@ -72,35 +73,45 @@ impl Vercel {
             return Reply::json(403, &json!({ "error": error }));
         }
         let parts: Vec<&str> = call.path.trim_matches('/').split('/').collect();
-        match (call.method.as_str(), parts.as_slice()) {
-            ("GET", ["v9", "projects", "shop" | PROJECT]) => Reply::json(200, &project(town)),
-            ("GET", ["v7", "deployments"]) => Reply::json(200, &self.list(town, call)),
-            ("GET", ["v3", "deployments", id, "events"]) => match self.events(id) {
-                Some(events) => Reply::json(200, &events),
-                None => refused(404, "not_found", "Deployment not found"),
-            },
-            ("GET", ["v10", "projects", PROJECT, "env"]) => Reply::json(200, &self.env()),
-            ("GET", ["v9", "projects", PROJECT, "domains"]) => Reply::json(200, &project_domains()),
-            ("GET", ["v5", "domains"]) => Reply::json(200, &self.domains()),
-            ("GET", ["api", "logs", "request-logs"]) => match logs(town, call) {
-                Some(rows) => Reply::json(200, &rows),
-                None => refused(
-                    400,
-                    "bad_request",
-                    "projectId, ownerId, startDate and endDate are required",
-                ),
-            },
-            ("GET", ["v1", "projects", PROJECT, "deployments", _, "runtime-logs"]) => Reply {
-                status: 200,
-                headers: vec![("content-type".into(), "application/stream+json".into())],
-                body: Vec::new(),
-            },
-            (method, _) => {
-                let what = format!("no route for {method} {}", call.path);
-                town.log.error(town.clock.now(), "vercel", what.clone());
-                refused(501, "not_implemented", &what)
+        let found = (call.method == "GET").then(|| self.reply(town, call, &parts)).flatten();
+        let Some((template, reply)) = found else {
+            let what = format!("no route for {} {}", call.method, call.path);
+            town.log.error(town.clock.now(), "vercel", what.clone());
+            return refused(501, "not_implemented", &what);
+        };
+        town.log.reply(Recorded::of(call, template, &reply));
+        reply
+    }
+
+    /// The answer, and the path as the description has it.
+    fn reply(&self, town: &Town, call: &Call, parts: &[&str]) -> Option<(&'static str, Reply)> {
+        let ok = |body: &Value| Reply::json(200, body);
+        Some(match parts {
+            ["v9", "projects", "shop" | PROJECT] => ("/v9/projects/{idOrName}", ok(&project(town))),
+            ["v7", "deployments"] => ("/v7/deployments", ok(&self.list(town, call))),
+            ["v3", "deployments", id, "events"] => {
+                let missing = || refused(404, "not_found", "Deployment not found");
+                let reply = self.events(id).map_or_else(missing, |events| ok(&events));
+                ("/v3/deployments/{idOrUrl}/events", reply)
             }
-        }
+            ["v10", "projects", PROJECT, "env"] => ("/v10/projects/{idOrName}/env", ok(&self.env())),
+            ["v9", "projects", PROJECT, "domains"] => ("/v9/projects/{idOrName}/domains", ok(&project_domains())),
+            ["v5", "domains"] => ("/v5/domains", ok(&self.domains())),
+            ["api", "logs", "request-logs"] => {
+                let missing = "projectId, ownerId, startDate and endDate are required";
+                let rows = logs(town, call);
+                let reply = rows.map_or_else(|| refused(400, "bad_request", missing), |rows| ok(&rows));
+                ("/api/logs/request-logs", reply)
+            }
+            ["v1", "projects", PROJECT, "deployments", _, "runtime-logs"] => {
+                let stream = Reply::empty(200).with("content-type", "application/stream+json");
+                (
+                    "/v1/projects/{projectId}/deployments/{deploymentId}/runtime-logs",
+                    stream,
+                )
+            }
+            _ => return None,
+        })
     }
 
     /// Newest first, in pages that end where the next one begins.

@@ -20,7 +20,7 @@ use super::{
     clock::WorldClock,
     deploy::{self, until},
     faults::{Fault, Site, Which},
-    forge::{BareRepo, Model},
+    forge::{BareRepo, CiRun, JobRun, Model, again, enter},
     ground::{make_forge, make_root},
     mailbox::Mailbox,
     serve::{Bound, Servers},
@@ -154,6 +154,7 @@ impl World {
             tracker_url: bound.url(Site::Tracker)?,
             railway_url: bound.url(Site::Railway)?,
             vercel_url: bound.url(Site::Vercel)?,
+            services_url: bound.url(Site::Services)?,
             tracker: Tracker::new(TRACKER_TOKEN.to_owned()),
             options,
             root,
@@ -241,6 +242,11 @@ impl World {
         &self.town.vercel_url
     }
 
+    /// Alerts, status pages and a node.
+    pub fn services_url(&self) -> &str {
+        &self.town.services_url
+    }
+
     pub fn mail(&self) -> &Mailbox {
         &self.mailbox
     }
@@ -269,6 +275,16 @@ impl World {
 
     pub fn act(&self, act: Act) {
         self.town.act(act);
+    }
+
+    /// A run of CI that has been; gives its number.
+    pub fn ci_ran(&self, run: &CiRun) -> Result<u64> {
+        enter(&self.town, run)
+    }
+
+    /// One more attempt of it.
+    pub fn ci_ran_again(&self, run: u64, jobs: &[JobRun]) -> Result<()> {
+        again(&self.town, run, jobs)
     }
 
     /// Commit on the default branch.

@@ -264,6 +264,20 @@ fn seen(lines: &[SeenLine], now: DateTime<Utc>) -> Vec<String> {
     by_kind.into_iter().map(one).collect()
 }
 
+/// What the last look could not read: name, cause, and when it was read last.
+pub fn unread(sources: &[(String, String, Option<DateTime<Utc>>)], now: DateTime<Utc>) -> Option<String> {
+    let one = |(name, cause, last): &(String, String, Option<DateTime<Utc>>)| match last {
+        Some(last) => format!("{name} ({cause}, last read {})", time(*last, now)),
+        None => format!("{name} ({cause}, never read yet)"),
+    };
+    let named: Vec<String> = sources.iter().take(NAMED).map(one).collect();
+    let more = match sources.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    (!named.is_empty()).then(|| format!("cannot be read: {}{more}", named.join(", ")))
+}
+
 /// Where an incident stands, without the words about who moves next, which stand beside it.
 pub fn stands(why: &str) -> String {
     let cut = ["; a person moves next", "; tick moves next", "; CI moves next"];
@@ -384,6 +398,22 @@ mod tests {
         web  monitor-only  healthy  looked 03:00, 5 of 5 sources read
         Nothing is open. Spent today $0.00. Next look 03:15.
         ");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_its_cause_and_its_age() {
+        let one = |name: &str, cause: &str, last: Option<DateTime<Utc>>| (name.to_owned(), cause.to_owned(), last);
+        let two = [
+            one("front of health/api", "html", Some(at("03:05"))),
+            one("sentry/api", "http-401", None),
+        ];
+        assert_eq!(unread(&[], at("03:20")), None);
+        assert_eq!(
+            unread(&two, at("03:20")).unwrap(),
+            "cannot be read: front of health/api (html, last read 03:05 (15 min ago)), sentry/api (http-401, never read yet)"
+        );
+        let many: Vec<_> = (0..5).map(|n| one(&format!("c{n}/api"), "timeout", None)).collect();
+        assert!(unread(&many, at("03:20")).unwrap().ends_with("and 2 more"));
     }
 
     /// Nobody starts tick any more.

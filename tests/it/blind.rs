@@ -31,7 +31,7 @@ fn stage(change: impl FnOnce(&World) -> Value) -> Stage {
         ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
     })
     .unwrap();
-    let alerts = json!({ "values": { "url": world.tracker_url() }, "secrets": { "token": "WORLD_TRACKER_TOKEN" } });
+    let alerts = json!({ "values": { "url": world.services_url() }, "secrets": { "token": "WORLD_TRACKER_TOKEN" } });
     let sentry = json!({ "values": { "url": world.tracker_url(), "org": "acme" }, "secrets": { "token": "WORLD_TRACKER_TOKEN" } });
     let mut config = json!({
         "repos": { "shop": { "collectors": { "alertmanager": alerts, "sentry": sentry } } },

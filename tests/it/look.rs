@@ -208,19 +208,13 @@ impl History {
         let mut forge = self.world.forge();
         let id = forge.next_id();
         forge.jobs.push(Job {
-            id,
-            run: id,
-            name: "test".to_owned(),
-            sha: sha.to_owned(),
-            branch: "main".to_owned(),
             stage: Stage::Completed,
             conclusion: Some(if red.is_some() { "failure" } else { "success" }.to_owned()),
             log,
-            held: false,
             shown: true,
-            created: now,
             started: Some(now),
             completed: Some(now + TimeDelta::minutes(1)),
+            ..Job::queued(id, id, "test", sha, "main", now)
         });
     }
 

@@ -80,3 +80,5 @@ mod units;
 mod verbs;
 #[cfg(test)]
 mod vercel;
+#[cfg(test)]
+mod whole;

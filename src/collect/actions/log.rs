@@ -34,6 +34,8 @@ struct Step {
     error: Option<usize>,
     /// The step's command ended with an error.
     ended: bool,
+    /// Only its script, shell and environment were seen, which the runner shows before it begins.
+    begins: bool,
 }
 
 impl Step {
@@ -45,6 +47,12 @@ impl Step {
             self.bytes -= gone.len();
             self.dropped += 1;
         }
+    }
+
+    /// What was shown so far is no output.
+    fn forget(&mut self) {
+        self.lines.clear();
+        (self.bytes, self.dropped, self.error) = (0, 0, None);
     }
 
     /// The lines around the first error, or else the end.
@@ -106,7 +114,13 @@ impl Steps {
         if let Some(name) = started(line) {
             self.end_step();
             name.clone_into(&mut self.current.name);
+            self.current.begins = true;
             return;
+        }
+        if line.starts_with("##[endgroup]") && std::mem::take(&mut self.current.begins) {
+            self.current.forget();
+        } else if line.starts_with("##[group]") {
+            self.current.begins = false;
         }
         if let Some(line) = readable(line) {
             self.current.push(line.to_owned());

@@ -73,6 +73,15 @@ fn memory_is_bounded_for_long_lines_and_long_steps() {
     assert!(failed.excerpt.ends_with("boom") && failed.text.len() <= STEP_BYTES + STEP_LINES);
 }
 
+#[test]
+fn what_a_step_is_given_is_no_output_of_it() {
+    let log = "T ##[group]Run make deploy\nT make deploy\nT shell: /usr/bin/bash -e {0}\nT env:\nT   SHA: 3484a3f\nT ##[endgroup]\n\
+               T ##[group]Compile\nT cc a.c\nT ##[endgroup]\nT make: *** [deploy] Error 1\nT ##[error]Process completed with exit code 2.\n";
+    let mut steps = Steps::default();
+    steps.push(log.replace("T ", "2026-11-29T15:17:30.1234567Z ").as_bytes());
+    assert_eq!(steps.failed(None).excerpt, "cc a.c\nmake: *** [deploy] Error 1");
+}
+
 fn archive(entries: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);

@@ -1,4 +1,4 @@
-//! Workflow runs, their jobs and logs: the same jobs that stand as check runs, seen from the other side.
+//! Workflow runs, their attempts, jobs and logs: the same jobs that stand as check runs, seen from the other side.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Desk, is_anonymous,
-    model::{Job, Model, Stage},
+    model::{Job, Stage},
     refuse,
 };
 use crate::demo::serve::Reply;
@@ -48,14 +48,39 @@ pub(super) fn jobs(desk: &mut Desk<'_>) -> Result<Reply> {
     let now = desk.town.clock.now();
     desk.model.show_jobs(now, |job| job.run == run);
     let shapes = desk.shapes();
-    let found: Vec<Value> = desk
-        .model
-        .jobs
-        .iter()
-        .filter(|j| j.run == run)
+    let all = desk.call.param("filter").as_deref() == Some("all");
+    let newest = desk.model.attempts(run);
+    let jobs = desk.model.jobs.iter().filter(|j| j.run == run);
+    let found: Vec<Value> = jobs
+        .filter(|j| all || j.attempt == newest)
         .map(|j| shapes.job(j))
         .collect();
     Ok(desk.page(&found, Some("jobs")))
+}
+
+/// The jobs of one attempt.
+pub(super) fn attempt_jobs(desk: &mut Desk<'_>) -> Result<Reply> {
+    let (run, attempt) = (desk.number("run_id"), desk.number("attempt_number"));
+    let shapes = desk.shapes();
+    let jobs = desk.model.jobs.iter().filter(|j| j.is_of(run, attempt));
+    let found: Vec<Value> = jobs.map(|j| shapes.job(j)).collect();
+    if found.is_empty() {
+        return Ok(refuse(404, "Not Found"));
+    }
+    Ok(desk.page(&found, Some("jobs")))
+}
+
+/// A redirect to the archive of an attempt's logs.
+pub(super) fn attempt_logs(desk: &mut Desk<'_>) -> Result<Reply> {
+    let (run, attempt) = (desk.number("run_id"), desk.number("attempt_number"));
+    if is_anonymous(desk.call) {
+        return Ok(refuse(403, "Must have admin rights to Repository."));
+    }
+    let mut jobs = desk.model.jobs.iter().filter(|j| j.is_of(run, attempt)).peekable();
+    if jobs.peek().is_none() || !jobs.all(|j| j.stage == Stage::Completed && j.log.is_some()) {
+        return Ok(refuse(404, "Not Found"));
+    }
+    Ok(stored(desk, &format!("archives/{run}-{attempt}")))
 }
 
 /// A redirect to where logs are kept, which wants no token.
@@ -64,36 +89,17 @@ pub(super) fn log(desk: &mut Desk<'_>) -> Result<Reply> {
         return Ok(refuse(403, "Must have admin rights to Repository."));
     }
     let id = desk.number("job_id");
-    let done = desk
-        .model
-        .jobs
-        .iter()
-        .any(|j| j.id == id && j.stage == Stage::Completed);
-    if !done {
+    let job = desk.model.jobs.iter().find(|j| j.id == id);
+    let Some(job) = job.filter(|j| j.stage == Stage::Completed) else {
         return Ok(refuse(404, "Not Found"));
+    };
+    if job.archived {
+        return Ok(refuse(410, "Gone"));
     }
-    let base = desk.forge.api.trim_end_matches('/');
-    Ok(Reply::empty(302).with("location", format!("{base}/storage/logs/{id}")))
+    Ok(stored(desk, &format!("logs/{id}")))
 }
 
-/// The text of a finished job's log, each line with its time, as the host keeps it.
-pub(super) fn stored_log(model: &Model, id: &str) -> Reply {
-    let Some(job) = model.jobs.iter().find(|j| j.id.to_string() == id) else {
-        return Reply::text(404, "no such log");
-    };
-    let Some(raw) = job.log.as_ref().and_then(|path| std::fs::read(path).ok()) else {
-        return Reply::text(410, "the log is gone");
-    };
-    let at = job.started.unwrap_or(job.created).format("%Y-%m-%dT%H:%M:%S%.6f0Z");
-    let mut text = format!("\u{feff}{at} ##[group]Run {}\n{at} ##[endgroup]\n", job.name);
-    for line in String::from_utf8_lossy(&raw).lines() {
-        text.extend([at.to_string().as_str(), " ", line, "\n"]);
-    }
-    if job.conclusion.as_deref() != Some("success") {
-        text.extend([
-            at.to_string().as_str(),
-            " ##[error]Process completed with exit code 1.\n",
-        ]);
-    }
-    Reply::text(200, text)
+fn stored(desk: &Desk<'_>, what: &str) -> Reply {
+    let base = desk.forge.api.trim_end_matches('/');
+    Reply::empty(302).with("location", format!("{base}/storage/{what}"))
 }

@@ -15,7 +15,9 @@ mod model;
 mod pulls;
 mod repo;
 mod routes;
+mod runs;
 mod shapes;
+mod storage;
 #[cfg(test)]
 mod tests;
 
@@ -25,10 +27,12 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+pub(super) use self::runs::{again, enter};
 pub use self::{
     git::{Author, BareRepo, CommitFacts, Merged},
     merge::land,
     model::{Comment, Issue, Job, Labelled, Model, Pull, RUNNER_START, Review, Settings, Stage, Status},
+    runs::{CiRun, JobRun},
 };
 use self::{
     routes::{Args, Handler, route},
@@ -74,8 +78,8 @@ impl Forge {
         if let Some(rest) = call.path.strip_prefix("/git/") {
             return self.answer_git(town, call, rest);
         }
-        if let Some(id) = call.path.strip_prefix("/storage/logs/") {
-            return actions::stored_log(&self.model(), id);
+        if let Some(path) = call.path.strip_prefix("/storage/") {
+            return storage::answer(&self.model(), path);
         }
         let Some((template, handler, args)) = route(call) else {
             let what = format!("no route for {} {}", call.method, call.path);
@@ -83,13 +87,7 @@ impl Forge {
             return Reply::json(501, &json!({ "message": what }));
         };
         let reply = self.handle(town, call, faults, handler, args);
-        town.log.reply(Recorded {
-            method: call.method.clone(),
-            template,
-            path: call.path.clone(),
-            status: reply.status,
-            body: serde_json::from_slice(&reply.body).unwrap_or(Value::Null),
-        });
+        town.log.reply(Recorded::of(call, template, &reply));
         Self::with_headers(town, call, reply)
     }
 

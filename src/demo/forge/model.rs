@@ -130,13 +130,20 @@ pub struct Job {
     pub id: u64,
     /// Jobs of one push share a run.
     pub run: u64,
+    pub workflow: String,
+    /// Which try of the run, from 1.
+    pub attempt: u64,
     pub name: String,
+    /// What its step runs, where that is not the name.
+    pub command: Option<String>,
     pub sha: String,
     pub branch: String,
     pub stage: Stage,
     /// How it ended; shown only from `Completed` on.
     pub conclusion: Option<String>,
     pub log: Option<PathBuf>,
+    /// Its log alone is gone; the archive of the attempt is still kept.
+    pub archived: bool,
     /// Each stage stays until one read has shown it.
     pub held: bool,
     pub shown: bool,
@@ -164,6 +171,37 @@ impl Stage {
 }
 
 impl Job {
+    /// One that has just been made; nobody has to look at its stages.
+    pub fn queued(id: u64, run: u64, name: &str, sha: &str, branch: &str, created: DateTime<Utc>) -> Self {
+        Self {
+            id,
+            run,
+            workflow: "CI".to_owned(),
+            attempt: 1,
+            name: name.to_owned(),
+            command: None,
+            sha: sha.to_owned(),
+            branch: branch.to_owned(),
+            stage: Stage::Queued,
+            conclusion: None,
+            log: None,
+            archived: false,
+            held: false,
+            shown: false,
+            created,
+            started: None,
+            completed: None,
+        }
+    }
+
+    pub fn command(&self) -> &str {
+        self.command.as_deref().unwrap_or(&self.name)
+    }
+
+    pub fn is_of(&self, run: u64, attempt: u64) -> bool {
+        (self.run, self.attempt) == (run, attempt)
+    }
+
     /// One stage further, when the present one was shown (or nobody holds it) and the next has begun.
     pub fn step(&mut self, now: DateTime<Utc>) {
         if self.held && !self.shown {
@@ -289,6 +327,12 @@ impl Model {
             .map(|j| (j.name.as_str(), j))
             .collect();
         newest.into_values().collect()
+    }
+
+    /// Number of the last attempt of a run.
+    pub fn attempts(&self, run: u64) -> u64 {
+        let jobs = self.jobs.iter().filter(|j| j.run == run);
+        jobs.map(|j| j.attempt).max().unwrap_or(1)
     }
 
     /// Moves every job of these commits on by one stage and notes that it is now shown.

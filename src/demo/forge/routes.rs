@@ -27,6 +27,8 @@ pub(super) const ROUTES: &[(&str, &str, Handler)] = &[
     ("GET", "/repos/{owner}/{repo}/commits/{ref}/status", checks::status),
     ("GET", "/repos/{owner}/{repo}/actions/runs", actions::runs),
     ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", actions::jobs),
+    ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs", actions::attempt_jobs),
+    ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/logs", actions::attempt_logs),
     ("GET", "/repos/{owner}/{repo}/actions/jobs/{job_id}/logs", actions::log),
     ("GET", "/repos/{owner}/{repo}/issues", issues::list),
     ("GET", "/repos/{owner}/{repo}/issues/{issue_number}", issues::get),

@@ -190,21 +190,36 @@ impl Shapes<'_> {
     pub(super) fn job(&self, job: &Job) -> Value {
         let id = job.id;
         let started = seconds(job.started.unwrap_or(job.created));
-        let step = json!({ "name": format!("Run {}", job.name), "number": 1, "status": job.stage.word(), "conclusion": shown_conclusion(job) });
+        let conclusion = shown_conclusion(job);
+        let begun = conclusion.map(|_| "success");
+        let steps = [
+            ("Set up job", begun),
+            ("Run actions/checkout@v4", begun),
+            (&format!("Run {}", job.command()), conclusion),
+        ];
+        let steps: Vec<Value> = steps
+            .iter()
+            .zip(1..)
+            .map(|((name, end), number)| json!({ "name": name, "number": number, "status": job.stage.word(), "conclusion": end }))
+            .collect();
         self.fill(
             "job",
             json!({
-                "id": id, "node_id": format!("J_{id}"), "run_id": job.run, "run_attempt": 1, "name": job.name, "head_sha": job.sha,
-                "head_branch": job.branch, "workflow_name": "CI", "status": job.stage.word(), "conclusion": shown_conclusion(job),
-                "created_at": seconds(job.created), "started_at": started, "completed_at": job.completed.map(seconds), "steps": [step],
+                "id": id, "node_id": format!("J_{id}"), "run_id": job.run, "run_attempt": job.attempt, "name": job.name, "head_sha": job.sha,
+                "head_branch": job.branch, "workflow_name": job.workflow, "status": job.stage.word(), "conclusion": conclusion,
+                "created_at": seconds(job.created), "started_at": started, "completed_at": job.completed.map(seconds), "steps": steps,
                 "url": self.url(&format!("/actions/jobs/{id}")), "html_url": self.page(&format!("/actions/runs/{}/job/{id}", job.run)),
             }),
         )
     }
 
-    /// A workflow run from its jobs.
-    pub(super) fn run(&self, jobs: &[&Job]) -> Value {
-        let Some(first) = jobs.first() else { return Value::Null };
+    /// A workflow run from its jobs: the last attempt is what it shows.
+    pub(super) fn run(&self, all: &[&Job]) -> Value {
+        let attempt = all.iter().map(|j| j.attempt).max().unwrap_or(1);
+        let jobs: Vec<&Job> = all.iter().copied().filter(|j| j.attempt == attempt).collect();
+        let (Some(first), Some(created)) = (jobs.first(), all.iter().map(|j| j.created).min()) else {
+            return Value::Null;
+        };
         let done = jobs.iter().all(|j| j.stage == Stage::Completed);
         let begun = jobs.iter().any(|j| j.stage != Stage::Queued);
         let status = match (done, begun) {
@@ -218,16 +233,21 @@ impl Shapes<'_> {
         self.fill(
             "run",
             json!({
-                "id": id, "node_id": format!("WR_{id}"), "name": "CI", "display_title": format!("push to {}", first.branch), "event": "push",
-                "path": ".github/workflows/ci.yml", "workflow_id": 1, "run_number": id, "run_attempt": 1, "status": status,
+                "id": id, "node_id": format!("WR_{id}"), "name": first.workflow, "display_title": format!("push to {}", first.branch), "event": "push",
+                "path": format!(".github/workflows/{}.yml", first.workflow.to_lowercase()), "workflow_id": workflow_id(&first.workflow),
+                "run_number": id, "run_attempt": attempt, "status": status,
                 "conclusion": if done { worst.conclusion.clone() } else { None }, "head_branch": first.branch, "head_sha": first.sha,
-                "created_at": seconds(first.created), "run_started_at": seconds(first.created), "updated_at": seconds(updated),
+                "created_at": seconds(created), "run_started_at": seconds(first.created), "updated_at": seconds(updated),
                 "url": self.url(&format!("/actions/runs/{id}")), "html_url": self.page(&format!("/actions/runs/{id}")),
                 "jobs_url": self.url(&format!("/actions/runs/{id}/jobs")), "pull_requests": [],
                 "actor": self.user(self.owner), "triggering_actor": self.user(self.owner),
             }),
         )
     }
+}
+
+fn workflow_id(name: &str) -> u64 {
+    name.bytes().fold(1, |sum, byte| sum * 31 % 1_000_003 + u64::from(byte))
 }
 
 fn shown_conclusion(job: &Job) -> Option<&str> {

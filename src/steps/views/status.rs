@@ -167,6 +167,7 @@ fn repo_line(ctx: &Ctx, repo: &Repo, look: &LastLook, open: &[Incident]) -> Resu
 fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
     let silences = look.holds.silences.iter().filter(|silence| silence.slot == repo.slot);
     let mut notes: Vec<String> = silences.map(|s| render::silence::line(s, ctx.now())).collect();
+    notes.extend(unread(ctx, repo, look));
     let warnings = crate::steps::look::warnings(ctx)?;
     // What a look warned of once is not told yet, and is not well either.
     let told: BTreeSet<&Signature> = warnings.values().filter_map(|warning| warning.cause.as_ref()).collect();
@@ -178,6 +179,23 @@ fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
     let own = warnings.values().filter(|warning| warning.slot == repo.slot);
     notes.extend(own.map(|warning| render::warning::line(&warning.title, warning.since, ctx.now())));
     Ok(notes)
+}
+
+/// Sources that the last look could not read.
+fn unread(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Option<String> {
+    let sources = look.sources.iter().filter(|source| source.repo == repo.slot);
+    let lines = sources.filter_map(|source| {
+        let source_name = format!("{}/{}", source.collector, source.target);
+        let parts: Vec<&str> = source.blind.keys().map(String::as_str).collect();
+        let name = if parts.is_empty() {
+            source_name
+        } else {
+            format!("{} of {source_name}", parts.join(" and "))
+        };
+        let cause = source.cause.clone()?;
+        Some((name, cause, source.last_ok_at))
+    });
+    render::status::unread(&lines.collect::<Vec<_>>(), ctx.now())
 }
 
 /// What is open, or was seen by the last look and is nobody's word: a tick that leaves any of it is no healthy one.
