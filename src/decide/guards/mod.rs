@@ -38,6 +38,7 @@ mod listed;
 mod migrate;
 pub mod patch;
 mod path;
+mod plain_tests;
 mod readonly;
 mod secrets;
 #[expect(
