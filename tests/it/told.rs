@@ -327,11 +327,12 @@ fn a_line_that_is_expected_and_does_not_come_is_one_warning() {
     let mut text = String::new();
     for look in 0..12 {
         let at = street.now.format("%Y-%m-%dT%H:%M:%SZ");
-        text += &format!("{at} INFO asked\n");
-        if look < 4 {
-            text += &format!("{at} INFO backup done in 3 s\n");
-        }
-        text += &format!("{at} INFO answered\n");
+        let done = if look < 4 {
+            format!("{at} INFO backup done in 3 s\n")
+        } else {
+            String::new()
+        };
+        text = format!("{text}{at} INFO asked\n{done}{at} INFO answered\n");
         std::fs::write(&log, &text).unwrap();
         let (code, said) = street.run(&["--observe"]);
         assert_eq!(code, 0, "{said}");

@@ -24,6 +24,9 @@ const CHECKS: &str = "assert refute expect xctassert xctunwrap should verify req
 /// Of these, what wants one value.
 const EXACT: &str = "== === equal equals eq shouldbe tobe is";
 
+/// What lines are counted for, the rule that fewer of them break, and why.
+type Rule = (fn(&Line<'_>) -> bool, &'static str, &'static str);
+
 /// Findings of one changed test file.
 pub(super) fn check(file: &File<'_>, source_changes: bool) -> Vec<Hit> {
     let (Some(old), Some(new)) = (file.old, file.new) else {
@@ -47,7 +50,7 @@ pub(super) fn check(file: &File<'_>, source_changes: bool) -> Vec<Hit> {
         let lost = was.fresh(&is).into_iter().find(|l| what(l));
         lost.map_or(String::new(), |l| l.text.to_owned())
     };
-    let rules: [(fn(&Line<'_>) -> bool, _, _); 3] = [
+    let rules: [Rule; 3] = [
         (|l| l.begins_test(), "test-deleted", "there are fewer tests than before"),
         (
             |l| l.is_check(),

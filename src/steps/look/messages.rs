@@ -341,7 +341,7 @@ fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
             continue;
         }
         let what = which(source, &spell);
-        let names: Vec<String> = spell.parts.iter().cloned().collect();
+        let names: Vec<String> = spell.parts.clone();
         let owed = |about: String, title: String| Owed {
             since: Some(spell.since),
             names: if names.len() > SHOWN { names.clone() } else { Vec::new() },

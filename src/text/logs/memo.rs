@@ -90,16 +90,15 @@ impl Memo {
     }
 
     fn put(&mut self, known: Known) {
-        match self.known.get_mut(self.key.as_slice()) {
-            Some(place) => *place = known,
-            None => {
-                if self.bytes + self.key.len() > MOST_BYTES {
-                    self.forget();
-                }
-                self.bytes += self.key.len();
-                self.known.insert(self.key.as_slice().into(), known);
-            }
+        if let Some(place) = self.known.get_mut(self.key.as_slice()) {
+            *place = known;
+            return;
         }
+        if self.bytes + self.key.len() > MOST_BYTES {
+            self.forget();
+        }
+        self.bytes += self.key.len();
+        self.known.insert(self.key.as_slice().into(), known);
     }
 
     fn forget(&mut self) {

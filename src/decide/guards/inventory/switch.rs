@@ -134,8 +134,7 @@ impl Switch {
             "timeout" => self.timeout = number.or(self.timeout),
             "enabled" if source == "false" => self.set(Runs::Never, "enabled = false"),
             "enabled" if source == "true" => {}
-            "enabled" => self.sometimes(source),
-            "if" | "unless" => self.sometimes(source),
+            "enabled" | "if" | "unless" => self.sometimes(source),
             _ if off => {}
             _ if value.is_some_and(|v| !matches!(ast.kind(v), Kind::Constant | Kind::Text | Kind::Number)) => {
                 let word = plain(key);

@@ -119,6 +119,21 @@ const SET_UP: &str = "\
 const SEVERITY: &str = "\
     error errors warn warning off deny forbid allow info none hint suggestion ignore err silent refactoring";
 
+/// Keys above rules that each have a severity.
+const RULES: [&str; 11] = [
+    "rules",
+    "lints",
+    "clippy",
+    "rust",
+    "rustdoc",
+    "lint",
+    "overrides",
+    "linter",
+    "advisories",
+    "bans",
+    "sources",
+];
+
 /// The key with what stands around it; the innermost key that is known counts.
 pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let keys: Vec<String> = path.iter().filter(|p| !p.starts_with('[')).map(|p| plain(p)).collect();
@@ -148,19 +163,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     {
         return Trend::Check;
     }
-    let rules = within(&[
-        "rules",
-        "lints",
-        "clippy",
-        "rust",
-        "rustdoc",
-        "lint",
-        "overrides",
-        "linter",
-        "advisories",
-        "bans",
-        "sources",
-    ]) || matches!(last.as_str(), "level" | "severity")
+    let rules = within(&RULES)
+        || matches!(last.as_str(), "level" | "severity")
         || last.starts_with("dotnet") && last.ends_with("severity");
     if rules && severity(value).is_some() {
         return Trend::Severity;
