@@ -217,7 +217,7 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
 /// Whether the command's runner can be told to run single tests.
 pub(super) fn selects(argv: &[String]) -> bool {
     match detect(argv) {
-        Ok(Detected::Script(script)) => script.runner != javascript::Runner::Mocha,
+        Ok(Detected::Script(script)) => script.selects(),
         Ok(
             Detected::Unittest { .. }
             | Detected::Pytest { .. }

@@ -188,17 +188,21 @@ impl Script {
         args
     }
 
-    /// mocha's option that keeps single tests; nothing where the owner chooses among them already.
-    fn titles(&self, only: &Only) -> Option<String> {
+    /// Whether single tests can be run: mocha chooses by title, and no title but the owner's where one is given.
+    pub(super) fn selects(&self) -> bool {
         let chooses = |word: &String| {
             let name = word.split('=').next().unwrap_or_default();
             ["--grep", "-g", "--fgrep", "-f", "--invert", "-i"].contains(&name)
         };
+        self.runner != Runner::Mocha || !self.args.iter().any(chooses)
+    }
+
+    /// mocha's option that keeps single tests.
+    fn titles(&self, only: &Only) -> Option<String> {
         // Between the titles of a test's groups and its own mocha puts a space.
         let title = |id: &String| Some(regex::escape(id.split_once(" > ")?.1).replace(" > ", "(?: > | )"));
         let titles: Vec<String> = only.ids.iter().filter_map(title).collect();
-        let chosen = !titles.is_empty() && !self.args.iter().any(chooses);
-        chosen.then(|| format!("--grep=^(?:{})$", titles.join("|")))
+        (!titles.is_empty() && self.selects()).then(|| format!("--grep=^(?:{})$", titles.join("|")))
     }
 }
 
