@@ -8,6 +8,7 @@ mod agents;
 )]
 mod answer;
 mod by_itself;
+mod by_line;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
@@ -38,7 +39,6 @@ mod listed;
 mod migrate;
 pub mod patch;
 mod path;
-mod plain_tests;
 mod readonly;
 mod secrets;
 #[expect(

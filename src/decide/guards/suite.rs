@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Diff, Hit, Kind, Kinds,
     answer::{Answers, is_test, renames, stem},
+    by_line,
     collect::Collect,
     inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten, skipping_hooks},
     path::normal,
-    plain_tests,
     syntax::{Ast, Grammar, Kind as Node, parse},
     view::{File, Trees},
 };
@@ -44,8 +44,8 @@ pub(super) fn check(
         };
         if is_test && file.grammar.is_none() {
             let source = files.iter().any(|f| f.is_source() && f.old != f.new);
-            let found = plain_tests::check(file, source).into_iter();
-            hits.extend(found.chain(plain_tests::uncollected(files, at)).map(|hit| (at, hit)));
+            let found = by_line::check(file, source).into_iter();
+            hits.extend(found.chain(by_line::uncollected(files, at)).map(|hit| (at, hit)));
         }
         let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
         hits.extend(unread.map(|why| (at, hit(why))));

@@ -387,7 +387,7 @@ fn every_fault_of_a_file_is_named_at_once() {
     patterns[6].priority: 101 is more than 100
     patterns[7].window.within_seconds: 0 is not between 1 and 86400
     patterns[8].regex: is missing; only a pattern with "level": "error" or "fatal" can do without
-    patterns[9]: unknown field `colour`, expected one of `id`, `alert`, `regex`, `except`, `severity`, `kind`, `priority`, `window`, `level`
+    patterns[9]: unknown field `colour`, expected one of `id`, `alert`, `regex`, `except`, `severity`, `kind`, `priority`, `window`, `level`, `expect_every_minutes`
     patterns[10].regex: "(?:a{1000}){1000}" is too large (more than 1048576 bytes when compiled)
     patterns[11].except: "\b" matches the empty string
     patterns[13].id: "l" stands twice
