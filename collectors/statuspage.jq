@@ -25,7 +25,6 @@ def over: ["resolved", "postmortem", "completed"];
         id: (.id // .shortlink // .url // .name // "incident"),
         impact: (impact[$word] // ($word | ascii_downcase)),
         at: ((.started_at // .created_at // .started) | time),
-        last: (.updated_at | time),
         url: (.shortlink // .url // null),
         said: ([.incident_updates[]? | .body // empty] | first // "") } ]
 | { signals: [ .[] | {
@@ -33,9 +32,8 @@ def over: ["resolved", "postmortem", "completed"];
       message: ([.name, .said] | map(select(. != "")) | join("\n")),
       severity: (severity[.impact] // "warning"),
       first_seen: .at,
-      last_seen: (.last // .at),
       url: .url,
-      signature_text: "incident of the provider \($provider): \(.name)",
+      identity: "incident of the provider \($provider): \(.id)",
       evidence: { provider: $provider, impact: .impact, status: .status, components: (.components | join(", ")), incident: .id } } ],
     changes: [ .[] | select(.at != null) | {
       at: .at, kind: "provider", key: "\($provider) \(.id)", url: .url,

@@ -129,10 +129,17 @@ pub fn adopt(args: &AdoptArgs, global: &Global, config: Config, out: &mut dyn Wr
         match tick::find(&ctx, id)? {
             Found::Cause(row) => rows.push(*row),
             Found::Incident(incident) => {
-                let fault = Fault::new(Exit::Usage, format!("{id} has an incident already: {incident}"));
-                return Err(fault
-                    .advise(format!("to open it again: tick retry {}", incident.signature().short()))
-                    .into());
+                let short = incident.signature().short().to_owned();
+                let (how, advice) = if answers::is_open(&ctx, &incident)? {
+                    ("an open incident", format!("where it stands: tick show {short}"))
+                } else {
+                    (
+                        "an incident that is over",
+                        format!("to open it again: tick retry {short}"),
+                    )
+                };
+                let fault = Fault::new(Exit::Usage, format!("{id} has {how} already: {incident}"));
+                return Err(fault.advise(advice).into());
             }
         }
     }

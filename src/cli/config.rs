@@ -76,7 +76,10 @@ fn summary(config: &Config) -> render::config::Checked {
                 let probes: usize = repo
                     .targets
                     .iter()
-                    .map(|t| t.health.len() + t.jsonrpc.len() + t.declared.len() + t.logs.len())
+                    .map(|t| {
+                        let platforms = usize::from(t.vercel.is_some()) + usize::from(t.railway.is_some());
+                        t.health.len() + t.jsonrpc.len() + t.declared.len() + t.logs.len() + t.exec.len() + platforms
+                    })
                     .sum();
                 let (rung, missing) = equipped(config, repo);
                 let lacks = missing.first().filter(|_| rung < repo.mode);

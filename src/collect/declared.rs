@@ -1,7 +1,7 @@
 //! Declared collectors: a request file and a jq program that turns the raw answer into signals. Two files, no compiler.
 //! The program's results are checked field by field; what does not fit the shape is a failure of the collector.
 
-use std::{borrow::Cow, fs, io, path::Path};
+use std::{borrow::Cow, collections::BTreeSet, fs, io, path::Path};
 
 use chrono::{DateTime, Utc};
 
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     config::{DeclaredUse, read_plain},
     model::signal::OutcomeKind,
-    text::jq::Program,
+    text::{jq::Program, nearest},
 };
 
 /// A collector that is compiled in.
@@ -79,7 +79,39 @@ pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Resul
         deep: false,
     })?;
     Program::compile(&files.program).map_err(|fault| format!("{}.jq: {fault}", used.collector))?;
-    Ok(())
+    unused(&files, used)
+}
+
+/// A value that neither file asks for was meant for another name.
+fn unused(files: &Files, used: &DeclaredUse) -> Result<(), String> {
+    let (request, program) = (files.request.as_ref(), files.program.as_ref());
+    let mut known: BTreeSet<&str> = names(request, "{").collect();
+    // Names with a default, and those that the program reads.
+    known.extend(names(request, "\"").filter(|name| request.contains(&format!("\"{name}\":"))));
+    known.extend(names(program, "values."));
+    if program.contains("values[") || program.contains("values |") {
+        return Ok(());
+    }
+    let Some(odd) = used.values.keys().find(|name| !known.contains(name.as_str())) else {
+        return Ok(());
+    };
+    let known: Vec<&str> = names(request, "{").chain(names(program, "values.")).collect();
+    let near = nearest(odd, &known).map(|near| format!("; did you mean {near:?}?"));
+    Err(format!(
+        "value {odd:?} is asked for by neither file of the collector{}",
+        near.unwrap_or_default()
+    ))
+}
+
+/// The names that stand behind a mark.
+fn names<'t>(text: &'t str, mark: &'t str) -> impl Iterator<Item = &'t str> {
+    let name = |rest: &'t str| {
+        let end = rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+            .unwrap_or(rest.len());
+        &rest[..end]
+    };
+    text.split(mark).skip(1).map(name).filter(|name| !name.is_empty())
 }
 
 async fn look(

@@ -87,10 +87,47 @@ fn alerts_are_told_apart_by_their_labels() {
     assert!(server.seen()[0].starts_with("GET /api/v2/alerts?active=true&inhibited=false&silenced=false "));
     assert!(!server.seen()[0].to_ascii_lowercase().contains("authorization"));
     let titles: Vec<&str> = collected.signals.iter().map(|s| s.title.as_str()).collect();
-    assert_eq!(titles, ["HighErrors", "HighErrors", "DiskFull"]);
-    assert_eq!(collected.signals[0].signature, collected.signals[1].signature);
-    assert_ne!(collected.signals[0].signature, collected.signals[2].signature);
+    assert_eq!(titles, ["HighErrors on a:1", "HighErrors on b:1", "DiskFull on a:1"]);
+    let family = |n: usize| crate::text::signature::family(collected.signals[n].signed_text());
+    assert_eq!(family(0), Some("alert HighErrors"));
+    assert!(family(0) == family(1) && family(0) != family(2));
+    assert_ne!(collected.signals[0].signature, collected.signals[1].signature);
     assert_eq!(collected.signals[2].severity, Severity::Warning);
+}
+
+/// What a rollout renames is the same thing; another workload, disk or host is another.
+#[test]
+fn an_alert_is_about_a_workload_a_disk_or_a_host() {
+    let pods = [
+        "api-7d9f8c6b5-x2vqz",
+        "api-5c8d7f9b4d-kq7wz",
+        "worker-7d9f8c6b5-x2vqz",
+        "db-0",
+        "db-1",
+    ];
+    let of_pods = pods.iter().enumerate().map(|(n, pod)| {
+        format!(r#"{{"labels":{{"alertname":"CrashLooping","pod":"{pod}","instance":"10.0.0.{n}:80"}},"annotations":{{}},"startsAt":"2026-11-29T02:00:00Z","status":{{"state":"active"}}}}"#)
+    });
+    let disks = [("db1", "/"), ("db1", "/data"), ("db2", "/")].map(|(host, at)| {
+        format!(r#"{{"labels":{{"alertname":"DiskFull","instance":"{host}","mountpoint":"{at}"}},"annotations":{{}},"startsAt":"2026-11-29T02:00:00Z","status":{{"state":"active"}}}}"#)
+    });
+    let body = format!("[{}]", of_pods.chain(disks).collect::<Vec<_>>().join(","));
+    let server = Server::start(move |_| answer(&body));
+    let collected = look_at(&server, "alertmanager");
+    let titles: Vec<&str> = collected.signals.iter().map(|s| s.title.as_str()).collect();
+    let expected = [
+        "CrashLooping on api",
+        "CrashLooping on api",
+        "CrashLooping on worker",
+        "CrashLooping on db-0",
+        "CrashLooping on db-1",
+        "DiskFull on db1 /",
+        "DiskFull on db1 /data",
+        "DiskFull on db2 /",
+    ];
+    assert_eq!(titles, expected);
+    let signatures: BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
+    assert_eq!(signatures.len(), 7);
 }
 
 #[test]
@@ -286,7 +323,7 @@ fn an_incident_of_a_provider_is_an_alert_and_a_change() {
             Some("a1")
         ]
     );
-    let signatures: std::collections::BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
+    let signatures: BTreeSet<_> = collected.signals.iter().map(|s| &s.signature).collect();
     assert_eq!(signatures.len(), 4);
     let change = &collected.changes[0];
     assert_eq!((change.kind, change.key.as_str()), (ChangeKind::Provider, "acme a1"));

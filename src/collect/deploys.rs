@@ -60,8 +60,10 @@ pub(super) enum State {
     Failed,
     /// It served, and its process died.
     Crashed,
-    /// Called off, skipped, replaced or removed: says nothing about the next one.
+    /// Called off, skipped or replaced: says nothing about the next one.
     Over,
+    /// It was there and was taken away.
+    Removed,
 }
 
 /// What is wrong with the deployments of a target.
@@ -70,6 +72,8 @@ enum Trouble {
     Failed,
     Crashed,
     Stuck,
+    /// What was there is removed, and nothing came in its place.
+    Gone,
 }
 
 impl Trouble {
@@ -78,6 +82,7 @@ impl Trouble {
             Self::Failed => "failed",
             Self::Crashed => "crashed",
             Self::Stuck => "stuck",
+            Self::Gone => "gone",
         }
     }
 
@@ -86,6 +91,7 @@ impl Trouble {
             Self::Failed => "the newest production deployment failed",
             Self::Crashed => "the production deployment crashed",
             Self::Stuck => "a production deployment does not come to an end",
+            Self::Gone => "no deployment serves production any more",
         }
     }
 }
@@ -118,7 +124,7 @@ impl<'d> Standing<'d> {
         let newest = production
             .iter()
             .copied()
-            .filter(|one| !matches!(one.state, State::UnderWay | State::Over))
+            .filter(|one| !matches!(one.state, State::UnderWay | State::Over | State::Removed))
             .max_by_key(|one| one.created);
         // What was begun before what serves was overtaken by it.
         let under_way = production
@@ -129,10 +135,17 @@ impl<'d> Standing<'d> {
         let stuck = begun.filter(|one| now - one.created >= STUCK);
         let crashed = live.filter(|one| one.state == State::Crashed);
         let failed = newest.filter(|one| one.state == State::Failed);
+        let removed = production
+            .iter()
+            .copied()
+            .filter(|one| one.state == State::Removed || one.live_since.is_some())
+            .max_by_key(|one| one.created);
+        let gone = removed.filter(|_| live.is_none() && begun.is_none());
         let trouble = [
             (Trouble::Crashed, crashed),
             (Trouble::Failed, failed),
             (Trouble::Stuck, stuck),
+            (Trouble::Gone, gone),
         ];
         Self {
             live: live.filter(|one| one.state == State::Ready),
@@ -183,7 +196,7 @@ impl<'d> Standing<'d> {
         let at = match trouble {
             // One failure, however often it is looked at.
             Trouble::Failed => one.ended.unwrap_or(one.created),
-            Trouble::Crashed | Trouble::Stuck => self.now,
+            Trouble::Crashed | Trouble::Stuck | Trouble::Gone => self.now,
         };
         let why = [one.why.as_str(), one.code.as_str()]
             .into_iter()
@@ -196,14 +209,19 @@ impl<'d> Standing<'d> {
         let message = format!("{}{}{said}{serves}", trouble.title(), named_by(one));
         Signal {
             severity: match trouble {
-                Trouble::Crashed => Severity::Critical,
+                Trouble::Crashed | Trouble::Gone => Severity::Critical,
                 Trouble::Failed if self.live.is_none() => Severity::Critical,
                 Trouble::Failed | Trouble::Stuck => Severity::Error,
             },
             title: trouble.title().to_owned(),
             message: session.text(&message, LONGEST_TEXT),
             signature: named(&format!("deploy:{}:{}:{word}", place.repo.slot, place.name)),
-            first_seen: one.ended.unwrap_or(one.created).min(at),
+            first_seen: match trouble {
+                // When it was taken away no platform says for certain.
+                Trouble::Gone => one.ended.filter(|ended| Some(*ended) > one.live_since).unwrap_or(at),
+                Trouble::Crashed | Trouble::Failed | Trouble::Stuck => one.ended.unwrap_or(one.created),
+            }
+            .min(at),
             last_seen: at,
             evidence: json!({
                 "deployment": session.line(&one.id, 80),

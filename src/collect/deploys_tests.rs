@@ -117,6 +117,27 @@ fn what_crashed_serves_nobody() {
 }
 
 #[test]
+fn where_all_that_served_is_removed_nothing_serves() {
+    let gone = (Severity::Critical, "no deployment serves production any more");
+    let removed = |id, created| deployment(id, State::Removed, created);
+    check(&[removed(2, -30), removed(1, -90)], &[gone], None, None);
+    check(&[deployment(2, State::Over, -30), removed(1, -90)], &[gone], None, None);
+    let mut replaced = deployment(1, State::Over, -90);
+    replaced.live_since = Some(at(-89));
+    check(&[replaced], &[gone], None, None);
+    check(&[deployment(2, State::Ready, -30), removed(1, -90)], &[], Some(2), None);
+    check(
+        &[deployment(2, State::UnderWay, -3), removed(1, -90)],
+        &[],
+        None,
+        Some(-3),
+    );
+    check(&[deployment(1, State::Over, -90)], &[], None, None);
+    let failed = [deployment(2, State::Failed, -30), removed(1, -90)];
+    check(&failed, &[(Severity::Critical, FAILED)], None, None);
+}
+
+#[test]
 fn after_a_way_back_the_older_one_serves_and_that_is_a_change() {
     let mut first = deployment(1, State::Ready, -90);
     let second = deployment(2, State::Ready, -30);

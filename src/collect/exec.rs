@@ -20,7 +20,7 @@ use crate::{
         process::{RawRun, RunExit},
     },
     config::{ExecCheck, ExecOutput, Patience},
-    model::signal::{OutcomeKind, Severity, Signal, SignalKind},
+    model::signal::{Measure, MeasureKind, OutcomeKind, Severity, Signal, SignalKind},
     text::{
         json as strict,
         nagios::{self, Said},
@@ -38,7 +38,7 @@ const METRICS_SHOWN: usize = 16;
 
 /// What one check brought.
 enum Seen {
-    Fine,
+    Fine(Said),
     Bad(Severity, Said),
     Reported(Report),
     Blind(Blind),
@@ -76,8 +76,11 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             );
         }
         read += 1;
+        if let Seen::Fine(said) | Seen::Bad(_, said) = &seen {
+            piece.measures.extend(levels(session, check, said));
+        }
         match seen {
-            Seen::Fine => {}
+            Seen::Fine(_) => {}
             Seen::Bad(severity, said) => bad.push(signal(session, &place, check, severity, &said)),
             Seen::Reported(mut report) => {
                 report.mark("check", &check.name);
@@ -154,7 +157,7 @@ fn judge_lines(code: i32, done: &RawRun) -> Seen {
         return Seen::Blind(Blind::new("no-output", what));
     }
     match code {
-        0 => Seen::Fine,
+        0 => Seen::Fine(said),
         1 => Seen::Bad(Severity::Warning, said),
         2 => Seen::Bad(Severity::Critical, said),
         3 => Seen::Blind(Blind::new("unknown", said.line)),
@@ -186,6 +189,19 @@ fn complaint(done: &RawRun) -> String {
     let text = String::from_utf8_lossy(&done.stderr);
     let last = text.lines().rev().map(str::trim).find(|line| !line.is_empty());
     last.map(|line| format!(": {line}")).unwrap_or_default()
+}
+
+/// How full is what the performance data of a check tells of.
+fn levels(session: &Session<'_>, check: &ExecCheck, said: &Said) -> Vec<Measure> {
+    let level = |metric: &nagios::Metric| {
+        let (value, full) = metric.level()?;
+        Some(Measure {
+            name: session.line(&format!("{} {}", check.name, metric.label), 120),
+            kind: MeasureKind::Level { full },
+            value,
+        })
+    };
+    said.metrics.iter().take(METRICS_SHOWN).filter_map(level).collect()
 }
 
 fn signal(session: &Session<'_>, place: &Place<'_>, check: &ExecCheck, severity: Severity, said: &Said) -> Signal {
@@ -240,7 +256,7 @@ mod tests {
             read: Vec::new(),
         };
         let told = match judge(&check, done) {
-            Seen::Fine => "fine".to_owned(),
+            Seen::Fine(_) => "fine".to_owned(),
             Seen::Bad(severity, said) => format!("{severity:?} {}", said.line),
             Seen::Reported(_) => "reported".to_owned(),
             Seen::Blind(blind) => format!("blind {}: {}", blind.cause, blind.detail),
@@ -316,7 +332,8 @@ mod tests {
         signals(0, "[{", "blind truncated: the JSON ends in the middle");
         let unknown = r#"[{"title": "a", "message": "b", "repo": "c"}]"#;
         let why = "unknown field `repo`, expected one of `title`, `message`, `kind`, `severity`, `count`, `first_seen`, \
-                   `last_seen`, `release_sha`, `url`, `signature_text`, `evidence`";
+                   `last_seen`, `release_sha`, `url`, `signature_text`, `identity`, `family`, \
+                   `evidence`";
         signals(0, unknown, &format!("blind shape: {why}"));
     }
 }

@@ -117,6 +117,10 @@ impl Look<'_> {
         let (cause, mend) = match error.kind() {
             io::ErrorKind::NotFound => ("not-found", "check the path in the config, or whether the program runs"),
             io::ErrorKind::PermissionDenied => ("permission", "the user that runs tick must be able to read it"),
+            io::ErrorKind::InvalidInput => (
+                "not-a-file",
+                "name a file in the config; what goes to a pipe or a device can be written to one",
+            ),
             _ => ("io", "it is tried again at the next look"),
         };
         let what = format!("read the log {}: {error}; {mend}", self.path.display());
@@ -311,7 +315,7 @@ fn open(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::other("it is no regular file"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"))
     }
 }
 

@@ -43,6 +43,7 @@ pub use actions::CI_IS_RED;
 pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts, SourceKey, Sources};
 pub use declared::{Shipped, check, shipped};
 pub use page::pages;
+pub use requests::GATEWAY;
 
 use context::{Piece, Place, Session};
 

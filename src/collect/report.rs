@@ -13,7 +13,10 @@ use crate::{
         Sha,
         signal::{Change, ChangeKind, OutcomeKind, Severity, Signal, SignalKind},
     },
-    text::{clean, signature},
+    text::{
+        clean,
+        signature::{self, sign},
+    },
 };
 
 /// Signals of one look that are kept; a source with more has one message to send, not thousands.
@@ -58,6 +61,12 @@ struct Item {
     /// What tells causes apart, where that is not the message.
     #[serde(default)]
     signature_text: Option<String>,
+    /// A name by which it is known and of which nothing is masked.
+    #[serde(default)]
+    identity: Option<String>,
+    /// What it has in common with others that are one message when they are there at once, such as one alert on several hosts.
+    #[serde(default)]
+    family: Option<String>,
     /// Short facts for people.
     #[serde(default)]
     evidence: BTreeMap<String, Value>,
@@ -143,12 +152,22 @@ impl Reading<'_> {
         } else {
             &item.message
         });
-        let signed = signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>()));
+        let name = |text: &str| session.text(text, LONGEST_TEXT);
+        let family = item.family.as_deref().map(name);
+        // One of a family without a name of its own is known by its title.
+        let own = item.identity.as_ref().or(family.as_ref().map(|_| &item.title));
+        let exact = own.map(|own| signature::exact(family.as_deref(), &name(own)));
+        let signed = match &exact {
+            Some(exact) => sign(exact),
+            None => signature::signature(&clean(&text.chars().take(LONGEST_TEXT).collect::<String>())),
+        };
         let last_seen = item.last_seen.unwrap_or(session.ctx.now);
         let first_seen = item.first_seen.unwrap_or(last_seen);
         let within = |time: DateTime<Utc>| self.window.map_or(time, |(from, to)| time.clamp(from, to));
         let mut evidence = self.evidence(item.evidence);
-        if text != item.message {
+        if let Some(exact) = exact {
+            evidence.insert(Signal::SIGNED.to_owned(), exact.into());
+        } else if text != item.message {
             evidence.insert(Signal::SIGNED.to_owned(), session.text(text, LONGEST_TEXT).into());
         }
         Signal {

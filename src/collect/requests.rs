@@ -84,6 +84,9 @@ impl FailedRequests {
     }
 }
 
+/// How the title begins of what never reached the service.
+pub const GATEWAY: &str = "requests do not reach the service";
+
 /// The edge answered in place of the service.
 const fn is_gateway(status: u16) -> bool {
     matches!(status, 502..=504)
@@ -104,7 +107,7 @@ fn signal(
     let ((status, route), first) = routes[0];
     let count = routes.iter().map(|(_, route)| route.count).sum();
     let (title, name) = if is_gateway(*status) {
-        ("requests do not reach the service".to_owned(), "gateway".to_owned())
+        (format!("{GATEWAY}: HTTP {status}"), "gateway".to_owned())
     } else {
         (format!("{route}: HTTP {status}"), format!("{status}:{route}"))
     };
@@ -114,7 +117,7 @@ fn signal(
     } else {
         format!(": {}", first.said)
     };
-    let message = format!("{title}, {times}; such as {} (HTTP {status}){said}", first.path);
+    let message = format!("{title}, {times}; such as {}{said}", first.path);
     let shown = routes.iter().take(SHOWN).map(
         |((status, route), known)| json!({ "route": session.line(route, 200), "status": status, "count": known.count }),
     );
@@ -200,7 +203,10 @@ mod tests {
         let shown: Vec<(&str, u64)> = seen.iter().map(|(title, count, _)| (title.as_str(), *count)).collect();
         assert_eq!(
             shown,
-            [("requests do not reach the service", 3), ("GET /cart: HTTP 500", 1)]
+            [
+                ("requests do not reach the service: HTTP 502", 3),
+                ("GET /cart: HTTP 500", 1)
+            ]
         );
     }
 

@@ -82,20 +82,7 @@ pub fn is_kept(change: &Change, kept: TimeDelta, now: DateTime<Utc>) -> bool {
 }
 
 pub fn before(around: &Around<'_>) -> Before {
-    let (from, to) = (around.began - WINDOW, around.began + SKEW);
-    let mut seen = BTreeSet::new();
-    let mut changes: Vec<&Change> = around
-        .changes
-        .iter()
-        .filter(|change| change.kind != ChangeKind::Expiry && change.at >= from && change.at <= to)
-        .collect();
-    // A platform knows better when a release began than a probe that noticed it.
-    changes.sort_by_key(|change| (is_noticed(change), std::cmp::Reverse(change.at), change.key.clone()));
-    changes.retain(|change| match &change.sha {
-        Some(sha) => seen.insert((change.kind, sha.short().to_owned(), change.target.clone())),
-        None => true,
-    });
-    changes.sort_by_key(|change| (std::cmp::Reverse(change.at), change.kind));
+    let changes = between(around.changes, around.began - WINDOW, around.began + SKEW);
     let mut expiring: Vec<Change> = around
         .changes
         .iter()
@@ -114,6 +101,41 @@ pub fn before(around: &Around<'_>) -> Before {
             .filter(|kind| !around.watched.contains(kind))
             .collect(),
     }
+}
+
+/// Changes of that time, the newest first, each release and merge once.
+fn between(changes: &[Change], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<&Change> {
+    let mut seen = BTreeSet::new();
+    let mut changes: Vec<&Change> = changes
+        .iter()
+        .filter(|change| change.kind != ChangeKind::Expiry && change.at >= from && change.at <= to)
+        .collect();
+    // A platform knows better when a release began than a probe that noticed it.
+    changes.sort_by_key(|change| (is_noticed(change), std::cmp::Reverse(change.at), change.key.clone()));
+    changes.retain(|change| match &change.sha {
+        Some(sha) => seen.insert((change.kind, sha.short().to_owned(), change.target.clone())),
+        None => true,
+    });
+    changes.sort_by_key(|change| (std::cmp::Reverse(change.at), change.kind));
+    changes
+}
+
+/// What changed since a cause was last seen and may have ended it, the newest first. A provider's incident ends nothing.
+pub fn since(changes: &[Change], last_seen: DateTime<Utc>, now: DateTime<Utc>) -> Vec<&Change> {
+    let mut changes = between(changes, last_seen, now);
+    changes.retain(|change| change.kind != ChangeKind::Provider);
+    changes.truncate(MOST);
+    changes
+}
+
+/// The release that served a target then, where its going live was told.
+pub fn serving<'a>(changes: &'a [Change], target: &str, at: DateTime<Utc>) -> Option<&'a Sha> {
+    let live = |change: &&Change| change.kind == ChangeKind::Deployment && change.target == target && change.at <= at;
+    let newest = changes
+        .iter()
+        .filter(live)
+        .max_by_key(|change| (change.at, !is_noticed(change)));
+    newest.and_then(|change| change.sha.as_ref())
 }
 
 /// Told by somebody who only saw that another release answers: its key is the commit itself.
@@ -234,6 +256,23 @@ mod tests {
         let found = before(&around(&changes, &EXPECTED.into()));
         let keys: Vec<&str> = found.expiring.iter().map(|c| c.key.as_str()).collect();
         assert_eq!(keys, ["GITHUB_TOKEN", "api.example"]);
+    }
+
+    #[test]
+    fn what_went_live_after_it_was_last_seen_may_have_ended_it_and_did_not_serve_when_it_began() {
+        let changes = [
+            change(ChangeKind::Deployment, -60, "dpl_1", Some(sha('a'))),
+            change(ChangeKind::Deployment, 20, "dpl_2", Some(sha('b'))),
+            change(ChangeKind::Provider, 21, "railway x", None),
+            change(ChangeKind::Variable, 22, "DATABASE_URL", None),
+        ];
+        let ended: Vec<&str> = since(&changes, at(15), at(30)).iter().map(|c| c.key.as_str()).collect();
+        assert_eq!(ended, ["DATABASE_URL", "dpl_2"]);
+        let target = changes[0].target.clone();
+        assert_eq!(serving(&changes, &target, at(0)), Some(&sha('a')));
+        assert_eq!(serving(&changes, &target, at(25)), Some(&sha('b')));
+        assert_eq!(serving(&changes, &target, at(-90)), None, "nobody told");
+        assert_eq!(serving(&changes, "another", at(25)), None);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //! deployment the pages of its target, a host that is down what is asked of it. What is still there when the explanation is
 //! over opens by itself.
 
-use crate::model::{Slot, signal::SignalKind};
+use crate::{
+    model::{Slot, signal::SignalKind},
+    text::signature::EXACT,
+};
 
 /// How the text begins by which the incident of a provider is signed.
 pub const PROVIDER: &str = "incident of the provider ";
@@ -28,8 +31,13 @@ const SERVE_NOTHING: [&str; 6] = ["github", "sentry", "anthropic", "claude", "op
 
 /// The provider that a signed text is an incident of.
 pub fn provider_of(signed_text: &str) -> Option<&str> {
-    let rest = signed_text.strip_prefix(PROVIDER)?;
-    rest.split_once(':').map(|(provider, _)| provider)
+    incident_of(signed_text).map(|(provider, _)| provider)
+}
+
+/// The provider, and by what it is known there.
+pub fn incident_of(signed_text: &str) -> Option<(&str, &str)> {
+    let text = signed_text.strip_prefix(EXACT).unwrap_or(signed_text);
+    text.strip_prefix(PROVIDER)?.split_once(": ")
 }
 
 /// Whether the parent is why the child is there.

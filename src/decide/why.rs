@@ -43,6 +43,16 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
         return out;
     }
     match facts.triage.as_ref().map(|t| t.verdict) {
+        // Below this rung no model is asked, however often tick looks.
+        None if policy.rung < Mode::Diagnose => out.push(unmet(
+            "triage has judged the cause",
+            policy
+                .missing
+                .first()
+                .cloned()
+                .unwrap_or_else(|| "the repo is on observe".to_owned()),
+            Who::Person,
+        )),
         None => out.push(unmet(
             "triage has judged the cause",
             format!("not yet, {} failed tries", facts.triage_failures),
@@ -67,6 +77,10 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
         out.push(unmet("merges are not frozen", frozen.clone(), Who::Person));
     }
     match facts.current() {
+        None if policy.rung < Mode::MonitorOnly => {
+            let why = format!("a repo on {} is not repaired", policy.rung.word());
+            out.push(unmet("a patch exists", why, Who::Person));
+        }
         None => out.push(unmet("a patch exists", "no attempt was made yet", Who::Tick)),
         Some(attempt) => of_attempt(facts, attempt, &mut out),
     }

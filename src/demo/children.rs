@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use crate::{
-    adapters::clock::instant,
+    adapters::{clock::instant, process::located},
     config::{env::Environment, load::toolchain_env},
 };
 
@@ -47,7 +47,8 @@ impl Children {
     )]
     pub fn command(&self, program: &str, dir: &Path) -> Command {
         use std::os::unix::process::CommandExt;
-        let mut command = Command::new(program);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut command = Command::new(located(Path::new(program), &path));
         command
             .env_clear()
             .env("HOME", &self.home)
@@ -60,7 +61,7 @@ impl Children {
             .current_dir(dir)
             .stdin(Stdio::null())
             .process_group(0);
-        if let Some(path) = std::env::var_os("PATH") {
+        if !path.is_empty() {
             command.env("PATH", path);
         }
         command.envs(toolchain_env(&Environment::of_process()));

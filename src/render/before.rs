@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::page::count;
+use super::{page::count, title::quoted};
 use crate::{
     decide::before::{Before, EXPECTED, is_noticed},
     model::signal::{Change, ChangeKind, REMOVED},
@@ -32,6 +32,11 @@ pub fn sentences(before: &Before, now: DateTime<Utc>) -> Vec<String> {
         lines.push(format!("not known for the whole day: {}", kinds.join(", ")));
     }
     lines
+}
+
+/// What changed since it was last seen.
+pub fn since(changes: &[&Change], now: DateTime<Utc>) -> Vec<String> {
+    changes.iter().map(|change| happened(change, now)).collect()
 }
 
 /// That nothing changed is said only of what some source tells of.
@@ -70,9 +75,21 @@ fn happened(change: &Change, now: DateTime<Utc>) -> String {
             };
             format!("{at}  variable {name} {verb} ({})", change.source)
         }
-        ChangeKind::Provider => format!("{at}  the provider reported an incident ({})", change.source),
+        ChangeKind::Provider => format!("{at}  {} ({})", provided(change), change.source),
         ChangeKind::Expiry => expires(change, now),
     }
+}
+
+/// Of what a page of status says its name alone, as a quotation.
+fn provided(change: &Change) -> String {
+    let provider = change.key.split(' ').next().filter(|name| is_inert(name));
+    let name = change.what.split_once(" has an incident: ").map(|(_, rest)| rest);
+    let name = name.map(|name| name.rsplit_once(" (").map_or(name, |(name, _)| name));
+    format!(
+        "{} reported an incident{}",
+        provider.unwrap_or("the provider"),
+        name.map(|name| format!(": {}", quoted(name))).unwrap_or_default()
+    )
 }
 
 fn expires(change: &Change, now: DateTime<Utc>) -> String {

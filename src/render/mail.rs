@@ -44,14 +44,18 @@ pub struct MailWords {
     pub since: Option<DateTime<Utc>>,
     /// The last event.
     pub last: Option<DateTime<Utc>>,
-    /// Events so far.
+    /// What was measured of each thing that belongs to it, what is felt first.
+    pub lines: Vec<Line>,
+    /// Things of which no line stands there.
+    pub more: usize,
+    /// Causes that wait, listed or not.
     pub count: u64,
     /// The decision's own sentence: why this message is sent.
     pub why: String,
-    /// File, line and function that the cause points at.
-    pub culprit: Option<String>,
     /// What changed before it, one sentence each; empty means that nothing was looked up.
     pub before: Vec<String>,
+    /// What changed since it was last seen, one sentence each.
+    pub then: Vec<String>,
     /// Further measured facts: a word and a sentence.
     pub measured: Vec<(String, String)>,
     pub sample: Option<Untrusted>,
@@ -70,6 +74,8 @@ pub struct MailWords {
     pub next_look: Option<DateTime<Utc>>,
     /// What an inventory lists, or a storm.
     pub entries: Vec<Entry>,
+    /// It is the incident of this provider.
+    pub provider: Option<String>,
     /// It was over and back so often within a day that this is the last message about it for a while.
     pub flaps: Option<u32>,
 }
@@ -85,6 +91,32 @@ pub struct Guess {
 pub struct PullLine {
     pub number: PullNumber,
     pub url: String,
+}
+
+/// What was measured of one thing that belongs to an incident.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    pub title: String,
+    pub times: Times,
+    pub since: DateTime<Utc>,
+}
+
+/// Events of what happens, looks that saw what stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    Events(u64),
+    Looks(u64),
+}
+
+impl Line {
+    /// `home: HTTP 500: in 2 looks since 08:30 UTC`.
+    fn words(&self, now: DateTime<Utc>) -> String {
+        let times = match self.times {
+            Times::Events(n) => count(n, "time"),
+            Times::Looks(n) => format!("in {}", count(n, "look")),
+        };
+        format!("{}: {times} since {}", self.title, clock(self.since, now))
+    }
 }
 
 /// One cause of an inventory.
@@ -109,10 +141,12 @@ impl MailWords {
             now,
             since: None,
             last: None,
+            lines: Vec::new(),
+            more: 0,
             count: 0,
             why: String::new(),
-            culprit: None,
             before: Vec::new(),
+            then: Vec::new(),
             measured: Vec::new(),
             sample: None,
             guess: None,
@@ -125,6 +159,7 @@ impl MailWords {
             did: Vec::new(),
             next_look: None,
             entries: Vec::new(),
+            provider: None,
             flaps: None,
         }
     }
@@ -211,7 +246,7 @@ fn subject(words: &MailWords, tag: &str) -> String {
     };
     // What users feel stands before the title.
     let open = matches!(words.status, Status::NeedsYou | Status::DraftReady | Status::Budget);
-    let felt = open && words.shown.ends_with(&words.title);
+    let felt = open && words.shown.contains(&words.title);
     let what = if felt { &words.shown } else { &words.title };
     // One line, whatever the title holds.
     let what: Vec<&str> = what.split_whitespace().collect();
@@ -277,16 +312,10 @@ fn body(words: &MailWords, shape: &Shape) -> String {
 
 fn measured(page: &mut Page, words: &MailWords) {
     let mut rows: Vec<(&str, String)> = Vec::new();
-    if words.count > 0 {
-        let place = words.culprit.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-        let since = words
-            .since
-            .map(|at| format!(" since {}", clock(at, words.now)))
-            .unwrap_or_default();
-        rows.push((
-            "error",
-            format!("{}{place}: {}{since}", words.title, count(words.count, "time")),
-        ));
+    let lines = words.lines.iter().enumerate();
+    rows.extend(lines.map(|(n, line)| (if n == 0 { "error" } else { "also" }, line.words(words.now))));
+    if words.more > 0 {
+        rows.push(("", format!("and {} more", words.more)));
     }
     if let Some(release) = &words.release {
         rows.push(("release", format!("{} was serving", release.short())));
@@ -297,13 +326,10 @@ fn measured(page: &mut Page, words: &MailWords) {
             .iter()
             .map(|(label, text)| (label.as_str(), text.clone())),
     );
-    rows.extend(
-        words
-            .before
-            .iter()
-            .enumerate()
-            .map(|(n, text)| (if n == 0 { "before" } else { "" }, text.clone())),
-    );
+    for (label, sentences) in [("before", &words.before), ("since", &words.then)] {
+        let sentences = sentences.iter().enumerate();
+        rows.extend(sentences.map(|(n, text)| (if n == 0 { label } else { "" }, text.clone())));
+    }
     if rows.is_empty() {
         return;
     }
@@ -374,6 +400,7 @@ pub fn broken(slot: &str, kind: SignalKind, severity: Severity) -> String {
     match kind {
         SignalKind::Health | SignalKind::Probe if severity >= Severity::Critical => format!("{slot} is down"),
         SignalKind::Health | SignalKind::Probe => format!("{slot} is not well"),
+        SignalKind::Deploy if severity >= Severity::Critical => format!("nothing serves {slot}"),
         SignalKind::Deploy => format!("a deployment of {slot} failed"),
         SignalKind::Ci => format!("the default branch of {slot} is red"),
         SignalKind::Exception | SignalKind::Log => format!("{slot} fails"),

@@ -313,6 +313,19 @@ fn waits(n: usize) -> String {
     format!("{} wait{}", count(n as u64, "message"), if n == 1 { "s" } else { "" })
 }
 
+/// Why the gate woke though all is known: some of its reasons.
+pub fn woke(reasons: &str) -> String {
+    let all: Vec<&str> = reasons.split("; ").collect();
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    format!(
+        "The gate woke at the last look: {}{more}.",
+        all[..all.len().min(NAMED)].join("; ")
+    )
+}
+
 /// Nobody starts tick, so nothing that is said is news.
 pub fn not_looked(since: DateTime<Utc>, now: DateTime<Utc>) -> String {
     format!(

@@ -44,9 +44,11 @@ fn names_an_error(word: &str, rest: &str) -> bool {
 
 /// The title in one line: its class, or some of its words as a quotation.
 pub fn called(title: &str) -> String {
-    if let Some(class) = class(title) {
-        return class;
-    }
+    class(title).unwrap_or_else(|| quoted(title))
+}
+
+/// The title as a quotation.
+pub fn quoted(title: &str) -> String {
     let words = title.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'");
     if words.is_empty() {
         return "an error".to_owned();

@@ -28,9 +28,22 @@ pub fn silent(collector: &str, last: DateTime<Utc>, every_minutes: i64) -> Strin
     )
 }
 
+/// A line that a log said again and again.
+pub fn unsaid(what: &str, last: DateTime<Utc>, every_minutes: i64) -> String {
+    format!(
+        "{what} was last seen {}, it is expected every {every_minutes} minutes",
+        last.format("%Y-%m-%d %H:%M UTC")
+    )
+}
+
 /// A line of `tick status`.
 pub fn line(title: &str, since: DateTime<Utc>, now: DateTime<Utc>) -> String {
     format!("warning since {}: {title}", super::status::time(since, now))
+}
+
+/// The same, of one that only the last look saw.
+pub fn fresh(title: &str) -> String {
+    format!("warning at the last look: {title}")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{Ctx, gather, hindered, observe, perform, tell};
+use super::{Ctx, felt, gather, hindered, observe, perform};
 use crate::{
     decide::{
         facts::{Facts, Policy, Seen},
@@ -110,7 +110,7 @@ fn without_repo(ctx: &Ctx, claim: &Claim, incident: &Incident) -> Result<()> {
 
 fn waits(ctx: &Ctx, incident: &Incident, why: String) -> Result<()> {
     let row = ctx.store().signature(&incident.id.signature())?;
-    let felt = row.map(|row| tell::felt(ctx, incident, &row)).transpose()?;
+    let felt = row.map(|row| felt::felt(ctx, incident, &row, false)).transpose()?;
     let waiting = Waiting {
         incident: incident.id.clone(),
         repo: incident.repo.clone(),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{Ctx, evidence::kind};
+use super::{Ctx, evidence::kind, look};
 use crate::{
     adapters::host,
     decide::facts::Approved,
@@ -44,16 +44,30 @@ fn slot_named(ctx: &Ctx, name: &str) -> Result<Slot> {
     Err(fault.advise(format!("there is: {}", names.join(", "))).into())
 }
 
-/// A person's reason, as a line can show it.
-pub(super) fn reason(ctx: &Ctx, why: &str) -> String {
-    Untrusted::new(why, &ctx.redactor).line(300)
+pub fn is_open(ctx: &Ctx, id: &IncidentId) -> Result<bool> {
+    Ok(ctx
+        .store()
+        .incident(id)?
+        .is_some_and(|incident| incident.outcome.is_none()))
+}
+
+/// A person's reason, as a line can show it. Without one nobody knows later why.
+pub(super) fn reason(ctx: &Ctx, why: &str) -> Result<String> {
+    let line = Untrusted::new(why.trim(), &ctx.redactor).line(300);
+    if line.is_empty() {
+        let fault = Fault::new(Exit::Usage, "--why is empty");
+        return Err(fault
+            .advise("say it for whoever wonders, for example --why \"database is moved\"")
+            .into());
+    }
+    Ok(line)
 }
 
 /// Stops everything, or one repo, before its next mutation; a running agent within a second.
 pub fn pause(ctx: &Ctx, repo: Option<&str>, why: &str) -> Result<()> {
     let slot = repo.map(|name| slot_named(ctx, name)).transpose()?;
     let by = host::user_at_host();
-    let why = reason(ctx, why);
+    let why = reason(ctx, why)?;
     let value = format!("{why}; by {by} since {}", ctx.now().format("%Y-%m-%d %H:%M UTC"));
     ctx.store()
         .set_flag(&flag_name(slot.as_ref()), Some(&value), &by, ctx.now())?;
@@ -186,10 +200,31 @@ pub fn adopt(ctx: &Ctx, row: &SignatureRow) -> Result<IncidentId> {
 }
 
 pub fn ignore(ctx: &Ctx, sig: &Signature, until: DateTime<Utc>, why: &str) -> Result<()> {
-    ctx.store()
-        .ignore(sig, until, &reason(ctx, why), &host::user_at_host(), ctx.now())?;
+    let (why, by) = (reason(ctx, why)?, host::user_at_host());
+    for sig in [sig.clone()].into_iter().chain(of_its_family(ctx, sig)?) {
+        ctx.store().ignore(&sig, until, &why, &by, ctx.now())?;
+    }
     ctx.store().print_audit()?;
     Ok(())
+}
+
+/// What is told with a cause in one message, as one of its kind, is meant with it.
+fn of_its_family(ctx: &Ctx, sig: &Signature) -> Result<Vec<Signature>> {
+    let row = ctx.store().signature(sig)?;
+    let incident = ctx
+        .store()
+        .incident_of(sig)?
+        .filter(|incident| incident.outcome.is_none());
+    let (Some(row), Some(incident)) = (row, incident) else {
+        return Ok(Vec::new());
+    };
+    let (joined, mut alike) = (ctx.store().symptoms(&incident.id)?, Vec::new());
+    for other in joined {
+        let other = ctx.store().signature(&other)?;
+        let is_alike = |other: &SignatureRow| look::family(&row).is_some() && look::family(other) == look::family(&row);
+        alike.extend(other.filter(is_alike).map(|other| other.sig));
+    }
+    Ok(alike)
 }
 
 /// Stands in for the human part of the evidence, for the head that is pushed now.

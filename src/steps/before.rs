@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
-use super::{Ctx, evidence, evidence::kind};
+use super::{Ctx, evidence, evidence::kind, look};
 use crate::{
     config::Repo,
     decide::{
-        before::{AHEAD, Around, Before, WINDOW, before},
+        before::{self, AHEAD, Around, Before, WINDOW, before},
         guards::Kinds,
         variables::begins_to_read,
     },
@@ -35,7 +35,10 @@ pub(super) fn sentences(
 }
 
 fn around(ctx: &Ctx, row: &SignatureRow, incident: Option<&IncidentId>, began: DateTime<Utc>) -> Result<Before> {
-    let changes = ctx.store().changes(&row.repo, began - WINDOW, began + AHEAD)?;
+    let mut changes = ctx.store().changes(&row.repo, began - WINDOW, began + AHEAD)?;
+    // The incident of a provider is no change before itself.
+    let own = look::provider_key(row);
+    changes.retain(|change| change.kind != ChangeKind::Provider || Some(&change.key) != own.as_ref());
     let watched = watched(&ctx.store().sources()?, &row.repo);
     let unset = incident.map(|id| unset(ctx, id)).transpose()?.unwrap_or_default();
     Ok(before(&Around {
@@ -45,6 +48,28 @@ fn around(ctx: &Ctx, row: &SignatureRow, incident: Option<&IncidentId>, began: D
         release: row.releases.last(),
         unset: &unset,
     }))
+}
+
+/// What changed since a cause was last seen.
+pub(super) fn since(ctx: &Ctx, row: &SignatureRow, last_seen: DateTime<Utc>) -> Result<Vec<String>> {
+    let changes = ctx.store().changes(&row.repo, last_seen, ctx.now())?;
+    Ok(render::before::since(
+        &before::since(&changes, last_seen, ctx.now()),
+        ctx.now(),
+    ))
+}
+
+/// The release that served what a cause is about then, where anybody told.
+pub(super) fn serving(ctx: &Ctx, row: &SignatureRow, at: DateTime<Utc>) -> Result<Option<Sha>> {
+    let changes = ctx.store().changes(&row.repo, DateTime::UNIX_EPOCH, at)?;
+    if let Some(sha) = before::serving(&changes, &row.target, at) {
+        return Ok(Some(sha.clone()));
+    }
+    let sources = ctx.store().sources()?;
+    let mut since_before = sources.into_iter().filter(|source| {
+        source.repo == row.repo && source.target == row.target && source.release_since.is_some_and(|since| since <= at)
+    });
+    Ok(since_before.find_map(|source| source.release))
 }
 
 /// Kinds of changes that the last look of some source of a repo told in full.

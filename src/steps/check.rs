@@ -64,6 +64,14 @@ fn of_target(config: &Config, target: &Target, at: &JsonPath, now: DateTime<Utc>
             program(text, &here, problems);
         }
     }
+    for (n, path) in target.logs.iter().enumerate() {
+        // One that is not there yet may come; what is there and is no file stays none.
+        if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            let what = format!("{} is no regular file, so it cannot be followed", path.display());
+            let problem = Problem::new(at.key("logs").index(n), what);
+            problems.push(problem.example("\"/var/log/app.log\""));
+        }
+    }
     for used in &target.declared {
         if let Err(why) = collect::check(&config.home.collectors, used, now) {
             problems.push(Problem::new(at.key("collectors").key(&used.collector), why));

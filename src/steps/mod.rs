@@ -12,6 +12,7 @@ pub mod check;
 mod diff;
 pub mod effect;
 mod evidence;
+mod felt;
 mod flakes;
 pub mod gate;
 mod gather;
@@ -52,6 +53,7 @@ use chrono::{DateTime, Utc};
 
 use crate::{
     adapters::clock::Clock,
+    collect::GATEWAY,
     config::{Config, Repo},
     exit::Exit,
     model::{
@@ -220,14 +222,16 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
     let ours = match row.source.as_str() {
         "health" | "jsonrpc" => row.kind.is_symptom(),
         "actions" => row.kind == SignalKind::Ci,
-        "railway" | "vercel" => row.kind == SignalKind::Deploy,
+        "railway" | "vercel" => row.kind == SignalKind::Deploy || row.title.starts_with(GATEWAY),
         _ => false,
     };
     if ours {
         return Untrusted::new(&row.title, &ctx.redactor).line(120);
     }
     if let Some(provider) = look::provider(row) {
-        return Untrusted::new(&format!("{provider} reports an incident"), &ctx.redactor).line(120);
+        let name = row.title.strip_prefix(&format!("{provider}: ")).unwrap_or(&row.title);
+        let title = format!("{provider} reports an incident: {}", title::quoted(name));
+        return Untrusted::new(&title, &ctx.redactor).line(120);
     }
     let class = title::called(&row.title);
     let place = row

@@ -59,7 +59,17 @@ fn stored(ctx: &Ctx, named: &str) -> Result<(PathBuf, Snapshot)> {
         Ok((file, snapshot))
     };
     if named == "latest" && latest.exists() {
-        return read(latest);
+        let (file, snapshot) = read(latest)?;
+        // What is kept of a tick also says how each cause was judged.
+        let kept = dir.join(format!("{}.json.zst", snapshot.tick));
+        if let Ok((file, full)) = read(kept) {
+            let mut plain = full.clone();
+            plain.stood.clear();
+            if plain == snapshot {
+                return Ok((file, full));
+            }
+        }
+        return Ok((file, snapshot));
     }
     let kept = files::list(dir).with_context(|| format!("list {}", dir.display()))?;
     let mut ids: Vec<String> = kept
@@ -73,7 +83,8 @@ fn stored(ctx: &Ctx, named: &str) -> Result<(PathBuf, Snapshot)> {
         return read(dir.join(format!("{id}.json.zst")));
     }
     // The last look is kept whatever it saw.
-    if let Ok((file, snapshot)) = read(latest)
+    if fits.is_empty()
+        && let Ok((file, snapshot)) = read(latest)
         && snapshot.tick.as_str().starts_with(named)
     {
         return Ok((file, snapshot));
@@ -114,7 +125,7 @@ fn signatures(snapshot: &Snapshot) -> Judged {
         return judged;
     }
     for signal in &snapshot.signals {
-        let now = text::signature(signal.signed_text()).signature;
+        let now = text::sign(signal.signed_text()).signature;
         if signal.kind.is_symptom() || now == signal.signature {
             judged.same += 1;
         } else {

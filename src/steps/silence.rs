@@ -45,7 +45,7 @@ pub fn begin(ctx: &Ctx, name: &str, until: DateTime<Utc>, why: &str) -> Result<S
         since: ctx.now(),
         until,
         by: host::user_at_host(),
-        why: answers::reason(ctx, why),
+        why: answers::reason(ctx, why)?,
     };
     let value = serde_json::to_string(&silence)?;
     ctx.store()

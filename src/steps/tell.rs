@@ -1,25 +1,25 @@
 //! One message per cause and status. The Message-ID comes from the effect's key, so that a mail which is sent twice
 //! after a lost answer is one mail to the reader.
 
-use anyhow::Result;
-use chrono::{DateTime, Utc};
-
 use super::{
     Ctx,
     attempt::signature_row,
+    before,
+    felt::{felt, place},
+    look,
     outbox::{self, Letter},
 };
 use crate::{
-    collect::CI_IS_RED,
     decide::{
         facts::{Facts, Seen, Status, keys},
         next::OVER,
     },
-    model::{IncidentId, PullNumber, incident::Incident, signal::SignalKind},
-    render::mail::{Guess, MailWords, PullLine, broken, mail as render_mail},
-    store::{Claim, SignatureRow},
+    model::{IncidentId, PullNumber},
+    render::mail::{Guess, MailWords, PullLine, mail as render_mail},
+    store::Claim,
     text::{Untrusted, named},
 };
+use anyhow::Result;
 
 pub(super) async fn tell(
     ctx: &Ctx,
@@ -73,26 +73,21 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     let mut words = MailWords::new(status, facts.incident.repo.as_str(), &title, ctx.now());
     words.name.clone_from(&ctx.config.notify.name);
     words.incident = Some(facts.id().clone());
-    let (since, count) = of_this_life(ctx, &facts.incident, &row)?;
-    words.since = Some(since);
-    words.last = Some(cause.last_seen);
-    words.count = count;
+    let felt = felt(ctx, &facts.incident, &row, status == Status::Resolved)?;
+    words.slot = place(&row);
+    words.since = Some(felt.since);
+    words.last = Some(felt.last);
     words.flaps = cause.flaps();
-    let felt = felt(ctx, &facts.incident, &row)?;
+    words.provider = look::provider(&row).map(str::to_owned);
     (words.broken, words.shown) = (felt.broken, felt.shown);
-    let mut also = felt.also;
-    if status == Status::Resolved {
-        for came_with in came_with(ctx, &facts.incident)? {
-            words.last = words.last.max(Some(came_with.last_seen));
-            also.push(super::title_line(ctx, &came_with));
-        }
-    }
-    words
-        .measured
-        .extend(also.into_iter().map(|title| ("also".to_owned(), title)));
+    (words.lines, words.more) = (felt.lines, felt.more);
     why.clone_into(&mut words.why);
-    words.before = super::before::sentences(ctx, &row, Some(facts.id()), since)?;
-    words.sample = row.samples.first().map(|s| Untrusted::new(s, &ctx.redactor));
+    words.before = before::sentences(ctx, &row, Some(facts.id()), felt.since)?;
+    if status == Status::Resolved {
+        words.then = before::since(ctx, &row, felt.last)?;
+    }
+    let samples = felt.samples.join("\n\n");
+    words.sample = (!samples.is_empty()).then(|| Untrusted::new(&samples, &ctx.redactor));
     words.guess = guess(ctx, facts, status);
     words.pull = facts.pull.as_ref().map(|p| PullLine {
         number: p.number,
@@ -104,7 +99,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         ours.url = sibling(&ours.url, number);
         ours.number = number;
     }
-    words.release.clone_from(&cause.release);
+    words.release = before::serving(ctx, &row, felt.since)?;
     let merge = facts.merge.as_ref().filter(|_| why != OVER);
     if let Some(merge) = merge {
         words.merge = Some(merge.sha.clone());
@@ -146,87 +141,4 @@ fn guess(ctx: &Ctx, facts: &Facts, status: Status) -> Option<Guess> {
 fn sibling(url: &str, number: PullNumber) -> String {
     url.rsplit_once('/')
         .map_or_else(String::new, |(pulls, _)| format!("{pulls}/{}", number.0))
-}
-
-/// Since when and how often, without what was before the cause was over last time.
-pub(super) fn of_this_life(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<(DateTime<Utc>, u64)> {
-    let before = match incident.id.generation() {
-        0 | 1 => None,
-        n => ctx
-            .store()
-            .incident(&IncidentId::new(&incident.id.signature(), n - 1))?,
-    };
-    let Some(over) = before.and_then(|before| before.closed_at) else {
-        return Ok((row.first_seen, row.count));
-    };
-    let seen = ctx.store().sightings(&row.sig, over)?;
-    let since = seen.first().map_or(row.first_seen, |s| s.from.max(over));
-    Ok((since, seen.iter().fold(0, |all, s| all.saturating_add(s.count))))
-}
-
-/// What users have of an incident, before what caused it.
-pub(super) struct Felt {
-    /// `shop is down`.
-    broken: String,
-    /// `home: HTTP 500; ValueError in cart.py:3`.
-    pub(super) shown: String,
-    /// What came with it and is no worse.
-    also: Vec<String>,
-}
-
-/// A build that a platform makes is part of a deployment; nobody looked at the default branch.
-fn of_kind(row: &SignatureRow) -> SignalKind {
-    match row.kind {
-        SignalKind::Ci if row.source != "actions" => SignalKind::Deploy,
-        kind => kind,
-    }
-}
-
-/// A page that is down comes before the error that came with it.
-pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow) -> Result<Felt> {
-    let slot = incident.repo.as_str();
-    let title = super::title_line(ctx, row);
-    let mut felt = Felt {
-        broken: broken(slot, of_kind(row), row.severity),
-        shown: title.trim_start_matches(CI_IS_RED).to_owned(),
-        also: Vec::new(),
-    };
-    let symptoms = ctx.store().symptoms(&incident.id)?;
-    let mut down = Vec::new();
-    let mut still = None;
-    for sig in symptoms {
-        let symptom = ctx.store().signature(&sig)?.filter(|symptom| symptom.bad_ticks > 0);
-        let Some(symptom) = symptom else { continue };
-        let title = super::title_line(ctx, &symptom);
-        if symptom.severity > row.severity {
-            felt.broken = broken(symptom.repo.as_str(), of_kind(&symptom), symptom.severity);
-            down.push(title);
-        } else {
-            felt.also.push(title);
-        }
-        still = still.or(Some(symptom));
-    }
-    // A page that is well again is not what is broken, where another one still is.
-    let is_over = row.kind.is_symptom() && row.bad_ticks == 0;
-    if is_over && let Some(now) = &still {
-        if down.is_empty() {
-            down = std::mem::take(&mut felt.also);
-        }
-        felt.broken = broken(now.repo.as_str(), now.kind, now.severity);
-    } else {
-        down.push(std::mem::take(&mut felt.shown));
-    }
-    felt.shown = down.join("; ");
-    Ok(felt)
-}
-
-/// What joined an incident and was seen while it was open.
-fn came_with(ctx: &Ctx, incident: &Incident) -> Result<Vec<SignatureRow>> {
-    let joined = ctx.store().symptoms(&incident.id)?;
-    let mut rows = Vec::new();
-    for sig in joined {
-        let row = ctx.store().signature(&sig)?;
-        rows.extend(row.filter(|row| row.last_seen >= incident.opened_at));
-    }
-    Ok(rows)
 }

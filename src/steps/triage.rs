@@ -9,7 +9,7 @@ use super::{
     agents::{Question, ask, nonce, prompts},
     before,
     evidence::{self, kind},
-    gather, tell,
+    felt, gather,
 };
 use crate::{
     adapters::agents::{AgentOutcome, Role},
@@ -100,7 +100,7 @@ async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Resu
         if let Some(claim) = own.as_ref().map_or(Some(&claim), Option::as_ref) {
             before::find_unset(ctx, repo, claim, row).await;
         }
-        let (began, _) = tell::of_this_life(ctx, incident, row)?;
+        let began = felt::life(ctx, incident, row)?.since;
         let before = before::sentences(ctx, row, Some(&incident.id), began)?;
         groups.push(group(&ctx.redactor, row, &before));
     }

@@ -159,6 +159,17 @@ impl Store {
         Ok(self.sightings_up_to(sig, DateTime::UNIX_EPOCH, 1)?.pop())
     }
 
+    /// When the last look began that saw it.
+    pub fn last_look(&self, sig: &Signature) -> Result<Option<DateTime<Utc>>> {
+        self.read(|conn| {
+            let query = "SELECT max(t.started_at) FROM sighting s JOIN tick t ON t.id = s.tick WHERE s.sig = ?1";
+            let at: Option<String> = conn
+                .prepare_cached(query)?
+                .query_row([sig.as_str()], |row| row.get(0))?;
+            parse_opt_time(at)
+        })
+    }
+
     /// At most so many, the oldest first; a negative number is no limit.
     fn sightings_up_to(&self, sig: &Signature, since: DateTime<Utc>, most: i64) -> Result<Vec<Sighting>> {
         self.read(|conn| {

@@ -130,10 +130,9 @@ mod tests {
             Tried::Held(_) => panic!("two holders"),
         }
         drop(first);
-        assert!(matches!(
-            TickLock::try_take(dir.path(), "pid 3").unwrap(),
-            Tried::Held(_)
-        ));
+        // A child that another test starts has a copy of the lock for a moment, until it is its own program.
+        let third = || TickLock::try_take(dir.path(), "pid 3").unwrap();
+        assert!((0..100_000).any(|_| matches!(third(), Tried::Held(_))));
     }
 
     #[test]

@@ -69,6 +69,9 @@ impl From<&StoreError> for Fault {
     fn from(error: &StoreError) -> Self {
         let message = error.to_string();
         match error {
+            StoreError::Damaged { path, .. } if path.ends_with("incidents.jsonl") => Self::new(Exit::CouldNot, message)
+                .advise("nothing was changed; a ledger is rebuilt only from a log whose chain is whole")
+                .advise("put a copy of the log from before the damage there, then: tick ledger restore"),
             StoreError::Damaged { path, .. } => Self::new(Exit::CouldNot, message)
                 .advise(format!(
                     "nothing was changed; keep {} aside before anything else",

@@ -24,6 +24,17 @@ pub struct Metric {
     pub value: Option<f64>,
     /// `s`, `ms`, `%`, `B`, `KB`, `MB`, `TB`, `c` or what else it says; often empty.
     pub unit: String,
+    /// What the value cannot be above, where the plugin tells it; of per cent 100.
+    pub max: Option<f64>,
+}
+
+impl Metric {
+    /// How full something is, and when it is full; none for times, counters and what has no end.
+    pub fn level(&self) -> Option<(f64, f64)> {
+        let endless = matches!(self.unit.as_str(), "s" | "ms" | "us" | "ns" | "c");
+        let full = self.max.filter(|max| *max > 0.0 && !endless)?;
+        Some((self.value?, full))
+    }
 }
 
 /// What a plugin printed on its standard output.
@@ -72,9 +83,15 @@ fn metrics(mut text: &str, into: &mut Vec<Metric>) {
                 label: label.chars().take(LONGEST_LABEL).collect(),
                 value,
                 unit: unit.chars().take(10).collect(),
+                max: max(item, unit),
             });
         }
     }
+}
+
+fn max(item: &str, unit: &str) -> Option<f64> {
+    let told = item.split(';').nth(4).and_then(|max| value_and_unit(max)?.0);
+    told.or((unit == "%").then_some(100.0))
 }
 
 /// The label before the first `=` outside quotes, and what follows it. Two quotes within quotes are one.
@@ -185,6 +202,23 @@ mod tests {
             "",
             &[("k", Some(0.5), ""), ("l", Some(3.0), "")],
         );
+    }
+
+    #[test]
+    fn what_can_be_full_has_a_level() {
+        let data =
+            "x | /=2643MB;5948;5958;0;5968 load=1.5;;;0 time=2s;;;0;10 mem=40%;80;90 n=7;;;0;50 c=9c;;;0;20 u=U;;;0;5";
+        let levels: Vec<_> = read(data.as_bytes()).metrics.iter().map(Metric::level).collect();
+        let expected = [
+            Some((2643.0, 5968.0)),
+            None,
+            None,
+            Some((40.0, 100.0)),
+            Some((7.0, 50.0)),
+            None,
+            None,
+        ];
+        assert_eq!(levels, expected);
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn until(home: &Path, wanted: &[&str]) -> Value {
             .as_array()
             .unwrap()
             .iter()
-            .filter_map(|signal| signal["title"].as_str())
+            .filter_map(|signal| signal["title"].as_str()?.split(" on ").next())
             .collect();
         if titles == wanted && snapshot["collectors"][0]["outcome"] == "ok" {
             return snapshot;

@@ -72,6 +72,7 @@ mod street;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod told;
 mod undo;
 #[cfg(test)]
 mod units;

@@ -280,6 +280,8 @@ macro_rules! repairs {
 }
 
 repairs! {
+    go_no_items
+    go_shared_page
     javascript_big_numbers
     javascript_cache_key
     javascript_end_of_month

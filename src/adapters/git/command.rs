@@ -16,7 +16,10 @@ use tokio::{
 };
 
 use super::{GitError, GitErrorKind, Result, error::classify, url::RemoteUrl};
-use crate::text::{Redactor, clean};
+use crate::{
+    adapters::process::located,
+    text::{Redactor, clean},
+};
 
 /// Git's id of the tree without entries, known to every git: as the source of attributes it means "no attributes".
 pub(super) const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -341,7 +344,7 @@ impl Call<'_> {
 
     #[expect(clippy::disallowed_methods, reason = "the one place that starts git")]
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.git.program);
+        let mut command = Command::new(located(&self.git.program, &self.git.search_path));
         command
             .args(&self.args)
             .current_dir(&self.dir)

@@ -1,6 +1,9 @@
 //! The environment of children, built from nothing. What is not put in here never reaches a child.
 
-use std::path::Path;
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use secrecy::SecretString;
 
@@ -39,6 +42,18 @@ pub fn own_path() -> String {
     } else {
         absolute.join(":")
     }
+}
+
+/// Where a program of this name is on a search path; the name itself where it is a path or is not found. A child whose
+/// search path is not our own, and whose program is only a name, is started by a copy of this whole process instead of
+/// by a spawn, which costs the more the larger we are.
+pub fn located(program: &Path, search_path: &OsStr) -> PathBuf {
+    if program.components().count() > 1 {
+        return program.to_owned();
+    }
+    let places = std::env::split_paths(search_path).map(|dir| dir.join(program));
+    let mut found = places.filter(|file| file.is_file());
+    found.next().unwrap_or_else(|| program.to_owned())
 }
 
 /// 128 fresh random bits, for the fences of one prompt.

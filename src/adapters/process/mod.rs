@@ -16,7 +16,7 @@ use secrecy::SecretString;
 
 use crate::{adapters::clock::instant, model::RunId};
 
-pub use env::{Env, base_env, own_path, random_nonce};
+pub use env::{Env, base_env, located, own_path, random_nonce};
 pub use service::{NOT_UP, NOT_UP_EXIT, Ready, Service};
 pub use tree::{end_descendants, end_leftovers};
 

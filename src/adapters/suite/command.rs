@@ -17,7 +17,7 @@ use super::{
     room::{Room, locate},
 };
 
-const DRIVER: &str = include_str!("driver.py");
+const DRIVER: &str = concat!(include_str!("intact.py"), include_str!("driver.py"));
 
 /// A command whose results can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) enum Detected {
     /// `cargo [+toolchain] nextest run [options]`
     Nextest { program: String, args: Vec<String> },
     /// `go test [options and packages]`
-    Go { program: String, args: Vec<String> },
+    Go { program: String, command: go::Command },
     /// A compiler, a type checker or a linter.
     Check(Check),
     /// Anything else, which writes reports in JUnit's format.
@@ -56,6 +56,7 @@ pub(super) enum Detected {
 }
 
 /// A child as far as its command line decides it.
+#[derive(Clone)]
 pub(super) struct Prepared {
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
@@ -83,7 +84,7 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
         "cargo" => cargo(program, rest),
         "go" => Ok(Detected::Go {
             program: program.to_owned(),
-            args: go::args(rest)?,
+            command: go::Command::read(rest)?,
         }),
         "pytest" | "py.test" => python::pytest(program, Vec::new(), rest),
         "npx" => match check::npx(rest) {
@@ -241,7 +242,7 @@ fn cargo(program: &str, rest: &[String]) -> Result<Detected, String> {
 /// Whether the command's runner can be told to run single tests.
 pub(super) fn selects(argv: &[String]) -> bool {
     match detect(argv) {
-        Ok(Detected::Script(script)) => script.runner != javascript::Runner::Mocha,
+        Ok(Detected::Script(script)) => script.selects(),
         Ok(
             Detected::Unittest { .. }
             | Detected::Pytest { .. }
@@ -315,6 +316,8 @@ pub(super) fn prepare(
         Detected::Script(script) => {
             prepared.program = locate(&script.program, dir, options)?;
             write(javascript::SHARED_FILE, javascript::SHARED)?;
+            let intact = write("intact.cjs", javascript::INTACT)?;
+            prepared.env = vec![javascript::preloaded(&intact, &options.env)];
             let (name, text) = script.runner.reporter();
             prepared.args = script.args(&write(name, text)?, only);
             prepared.stdin = order(&json!({ "nonce": nonce, "report": report }));
@@ -338,13 +341,9 @@ pub(super) fn prepare(
             prepared.args = [args.as_slice(), &nextest::FORMAT.map(str::to_owned), &single].concat();
             prepared.env = owned(&nextest::ENV);
         }
-        Detected::Go { program, args } => {
+        Detected::Go { program, command } => {
             prepared.program = locate(program, dir, options)?;
-            prepared.args.clone_from(args);
-            // Behind `test`: what follows the packages may be the test binary's own.
-            prepared
-                .args
-                .splice(1..1, only.map(|only| go::only(args, &only.ids)).unwrap_or_default());
+            prepared.args = command.args(&write(go::AT_END_FILE, go::AT_END)?, only);
             prepared.env = owned(&go::ENV);
         }
         Detected::Check(Check { program, args, .. }) => {

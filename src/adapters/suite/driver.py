@@ -18,7 +18,7 @@ def main():
     ids = order["ids"]
     home = os.path.realpath(os.getcwd())
     written = [0]
-    intact = {name: value for name, value in vars(unittest.TestCase).items() if callable(value)}
+    intact = Intact("unittest")
     if not getattr(sys.flags, "safe_path", False):
         sys.path[0] = os.getcwd()
 
@@ -138,10 +138,9 @@ def main():
         exit=False,
     )
     outcome = program.result
-    # Whoever changes how a test asserts or runs decides what its result means.
-    changed = sorted(name for name, value in intact.items() if vars(unittest.TestCase).get(name) is not value)
+    changed = intact.changed()
     if changed:
-        load("unittest", "what is tested changed unittest.TestCase." + changed[0])
+        load("unittest", "what is tested changed " + changed)
     emit(end=written[0], nonce=order["nonce"])
     report.close()
     if outcome.testsRun == 0 and not outcome.skipped and outcome.wasSuccessful():

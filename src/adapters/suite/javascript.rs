@@ -7,6 +7,16 @@ pub(super) const SHARED: &str = include_str!("shared.cjs");
 pub(super) const INTACT: &str = include_str!("intact.cjs");
 pub(super) const NODE: &str = include_str!("reporter.mjs");
 
+/// Has every process of a run load a file first, also those that a runner starts for its tests. The owner's own
+/// options stay.
+pub(super) fn preloaded(file: &str, owner: &[(String, String)]) -> (String, String) {
+    const NAME: &str = "NODE_OPTIONS";
+    let own = owner.iter().rev().find(|(name, _)| name == NAME);
+    let own = own.map(|(_, value)| format!("{value} ")).unwrap_or_default();
+    let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+    (NAME.to_owned(), format!("{own}--require \"{file}\""))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Runner {
     Jest,
@@ -164,15 +174,35 @@ impl Script {
                 args.extend(files().into_iter().map(|file| file.trim_start_matches("./").to_owned()));
                 args.extend([format!("--reporter={reporter}"), "--bail=0".to_owned()]);
             }
-            // Its own settings name files too, and those would run with ours.
-            Runner::Mocha => args.extend([
-                "--reporter".to_owned(),
-                reporter.to_owned(),
-                "--full-trace".to_owned(),
-                "--no-bail".to_owned(),
-            ]),
+            // Its own settings name files too, and those would run with ours: the tests are chosen by their titles.
+            Runner::Mocha => {
+                args.extend(only.and_then(|only| self.titles(only)));
+                args.extend([
+                    "--reporter".to_owned(),
+                    reporter.to_owned(),
+                    "--full-trace".to_owned(),
+                    "--no-bail".to_owned(),
+                ]);
+            }
         }
         args
+    }
+
+    /// Whether single tests can be run: mocha chooses by title, and no title but the owner's where one is given.
+    pub(super) fn selects(&self) -> bool {
+        let chooses = |word: &String| {
+            let name = word.split('=').next().unwrap_or_default();
+            ["--grep", "-g", "--fgrep", "-f", "--invert", "-i"].contains(&name)
+        };
+        self.runner != Runner::Mocha || !self.args.iter().any(chooses)
+    }
+
+    /// mocha's option that keeps single tests.
+    fn titles(&self, only: &Only) -> Option<String> {
+        // Between the titles of a test's groups and its own mocha puts a space.
+        let title = |id: &String| Some(regex::escape(id.split_once(" > ")?.1).replace(" > ", "(?: > | )"));
+        let titles: Vec<String> = only.ids.iter().filter_map(title).collect();
+        (!titles.is_empty() && self.selects()).then(|| format!("--grep=^(?:{})$", titles.join("|")))
     }
 }
 
@@ -224,7 +254,13 @@ mod tests {
                 "mocha -R dot -b test",
                 "mocha",
                 "test --reporter R --full-trace --no-bail",
-                "test --reporter R --full-trace --no-bail",
+                "test --grep=^(?:one|two)$ --reporter R --full-trace --no-bail",
+            ),
+            (
+                "mocha --fgrep=cart",
+                "mocha",
+                "--fgrep=cart --reporter R --full-trace --no-bail",
+                "--fgrep=cart --reporter R --full-trace --no-bail",
             ),
         ] {
             let Ok(Detected::Script(script)) = detect(&line(text)) else {

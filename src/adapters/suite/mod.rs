@@ -11,10 +11,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    adapters::{
-        clock,
-        process::{NOT_UP, NOT_UP_EXIT, Network},
-    },
+    adapters::{clock, process::Network},
     config::{self, CommandLine},
     model::{
         RunId,
@@ -35,6 +32,7 @@ mod panic;
 mod python;
 mod report;
 mod room;
+mod run;
 mod setup;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -42,12 +40,14 @@ pub(crate) mod testing;
 mod tests;
 
 pub use npm::resolve;
+pub use run::last_words;
 pub use setup::setup_child;
 
-use command::{Detected, Prepared};
+use run::{Heard, Unread, run_one};
 
 /// Output beyond this is cut, and a cut `cargo test` run cannot be read.
 const OUTPUT_CAP: usize = 16 * 1024 * 1024;
+const TOO_LONG: &str = "its output was too long to be read";
 
 /// The reading of JUnit reports, for the fuzzer.
 #[doc(hidden)]
@@ -66,7 +66,7 @@ pub fn fuzz_output(bytes: &[u8]) {
     ));
     drop(cargo::parse(bytes, bytes, dir));
     drop(nextest::parse(bytes, bytes, dir));
-    drop(go::parse(bytes));
+    drop(go::parse(bytes, bytes));
     drop(report::parse(bytes, "nonce", "it ended"));
 }
 
@@ -170,7 +170,7 @@ pub async fn run_suite(
 ) -> Result<Suite, NotRun> {
     let started = clock::instant();
     let mut suite = Suite::default();
-    let mut digest = Sha256::new();
+    let mut heard = Heard::default();
     if commands.is_empty() {
         suite.unreadable = Some("no test command is configured".to_owned());
     }
@@ -180,13 +180,13 @@ pub async fn run_suite(
         let Some(options) = &check::options_of(command, options, &checks) else {
             continue;
         };
-        let read = run_one(runner, dir, command, index, left, options, &mut suite, &mut digest).await;
-        match read {
-            Ok(()) => {}
+        match run_one(runner, dir, (index, command), left, options, &mut heard).await {
+            Ok(readout) => take_in(&mut suite, readout, &options.redactor),
             Err(Unread::NotRun(why)) => {
                 let command = command.text.clone();
                 return Err(NotRun { command, why });
             }
+            Err(Unread::TimedOut) => suite.timed_out = true,
             Err(Unread::Because(why)) => {
                 suite.unreadable = Some(shown(&format!("`{}`: {why}", command.text), &options.redactor, 600));
             }
@@ -195,7 +195,8 @@ pub async fn run_suite(
             break;
         }
     }
-    suite.digest = hex(&digest.finalize());
+    suite.sandbox = heard.sandbox;
+    suite.digest = hex(&heard.digest.finalize());
     suite.ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(suite)
 }
@@ -226,186 +227,6 @@ pub fn read_reports(reports: &[Vec<u8>], redactor: &Redactor) -> Suite {
         Err(why) => suite.unreadable = Some(shown(&why, redactor, 600)),
     }
     suite
-}
-
-/// Why one command gave no results.
-enum Unread {
-    NotRun(String),
-    Because(String),
-}
-
-impl From<String> for Unread {
-    fn from(why: String) -> Self {
-        Self::Because(why)
-    }
-}
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "one step of the loop above, split for its length"
-)]
-async fn run_one(
-    runner: &impl AsyncFn(SuiteChild) -> SuiteOutput,
-    dir: &Path,
-    command: &CommandLine,
-    index: usize,
-    deadline: Duration,
-    options: &SuiteOptions,
-    suite: &mut Suite,
-    digest: &mut Sha256,
-) -> Result<(), Unread> {
-    let (detected, place) = recognised(command, options)?;
-    if let Some(place) = &place {
-        place.clear(dir)?;
-    }
-    let room = room::Room::make(&options.scratch, index, options.home.as_deref())?;
-    let prepared = command::prepare(&detected, dir, &room, options)?;
-    let report = prepared.report.clone();
-    let nonce = prepared.nonce.clone();
-    let services = room::services(dir, options)?;
-    let has_services = !services.is_empty();
-    let network = if has_services {
-        Network::With(services)
-    } else {
-        Network::Own
-    };
-    let output = runner(child(prepared, network, dir, &room, deadline, options)).await;
-    if output.not_run {
-        return Err(Unread::NotRun(output.note));
-    }
-    if has_services && let Some(why) = not_up(&output) {
-        return Err(Unread::Because(why));
-    }
-
-    digest.update(output.exit.unwrap_or(-1).to_le_bytes());
-    for part in [&output.stdout, &output.stderr] {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    keep_weakest(&mut suite.sandbox, &output.sandbox);
-    if output.timed_out {
-        suite.timed_out = true;
-        return Ok(());
-    }
-    let Some(exit) = output.exit else {
-        return Err(format!("the run did not end by itself ({})", output.note).into());
-    };
-    let readout = match &detected {
-        Detected::Unittest { .. } | Detected::Pytest { .. } | Detected::Node { .. } | Detected::Script(_) => {
-            let bytes = report::read(&report)?;
-            digest.update(&bytes);
-            report::parse(&bytes, &nonce, &last_words(&output))?
-        }
-        Detected::Cargo { .. } | Detected::Nextest { .. } | Detected::Go { .. } | Detected::Check(_)
-            if output.truncated =>
-        {
-            return Err("its output was too long to be read".to_owned().into());
-        }
-        Detected::Check(check) => check.parse(&output.stdout, &output.stderr, dir, exit)?,
-        Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
-        Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
-        Detected::Go { .. } => go::parse(&output.stdout)?,
-        Detected::Other { .. } => {
-            let reports = place.map_or_else(|| Ok(Vec::new()), |place| place.read(dir));
-            let reports = reports.map_err(|why| format!("{why} ({})", last_words(&output)))?;
-            for report in &reports {
-                digest.update(report);
-            }
-            junit::parse(&reports)?
-        }
-    };
-    agrees_with_exit(&readout, exit)?;
-    take_in(suite, readout, &options.redactor);
-    Ok(())
-}
-
-/// The runner of a command; for one that is not known, where it puts its reports.
-fn recognised(command: &CommandLine, options: &SuiteOptions) -> Result<(Detected, Option<junit::Place>), String> {
-    let detected = command::detect(&command.argv);
-    match (&options.junit, command.argv.split_first()) {
-        (Some(glob), Some((program, args))) if detected.is_err() => {
-            let (program, args) = (program.clone(), args.to_vec());
-            Ok((Detected::Other { program, args }, Some(junit::Place::new(glob)?)))
-        }
-        _ => Ok((detected?, None)),
-    }
-}
-
-/// A service kept the command from starting.
-fn not_up(output: &SuiteOutput) -> Option<String> {
-    let text = String::from_utf8_lossy(&output.stderr);
-    let why = text.lines().next_back()?.strip_prefix(NOT_UP)?;
-    (output.exit == Some(NOT_UP_EXIT.into())).then(|| format!("its service {why}"))
-}
-
-fn child(
-    prepared: Prepared,
-    network: Network,
-    dir: &Path,
-    room: &room::Room,
-    deadline: Duration,
-    options: &SuiteOptions,
-) -> SuiteChild {
-    SuiteChild {
-        network,
-        program: prepared.program,
-        args: prepared.args,
-        env: environment(room, prepared.env, options),
-        cwd: dir.to_owned(),
-        writable: vec![room.dir.clone(), room.home.clone()],
-        stdin: prepared.stdin,
-        deadline,
-        run_id: options.run_id.clone(),
-        stdout_cap: OUTPUT_CAP,
-        stderr_cap: OUTPUT_CAP,
-    }
-}
-
-/// The whole environment of a test run.
-fn environment(room: &room::Room, runner: Vec<(String, String)>, options: &SuiteOptions) -> Vec<(String, String)> {
-    let path: Vec<_> = options.path.iter().map(|p| p.to_string_lossy()).collect();
-    let mut env: Vec<(String, String)> = [
-        ("PATH", path.join(":")),
-        ("HOME", room.home.to_string_lossy().into_owned()),
-        ("TMPDIR", room.tmp.to_string_lossy().into_owned()),
-        ("LANG", "C.UTF-8".to_owned()),
-        ("TZ", "UTC".to_owned()),
-        ("TERM", "dumb".to_owned()),
-        ("PYTHONDONTWRITEBYTECODE", "1".to_owned()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .to_vec();
-    if !options.second_run {
-        env.push(("CI".to_owned(), "true".to_owned()));
-    }
-    // The later one of a name counts.
-    // A setup fetches into its own home.
-    let chains = options.toolchain_env.iter();
-    env.extend(
-        chains
-            .filter(|(name, _)| options.home.is_none() || name != "GOMODCACHE")
-            .cloned(),
-    );
-    env.extend(options.env.iter().cloned());
-    env.extend(runner);
-    env
-}
-
-/// The report is written where code under test runs; an exit status that contradicts it makes both worthless.
-fn agrees_with_exit(readout: &Readout, exit: i32) -> Result<(), String> {
-    use crate::model::evidence::TestStatus::{Error, Fail, Pass, Skip};
-    let bad = readout.tests.iter().any(|(_, result)| match result.status {
-        Fail | Error => true,
-        Pass | Skip => false,
-    });
-    let bad = bad || !readout.load_errors.is_empty();
-    match (bad, exit) {
-        (true, 0) => Err("its report names failures, but it exited with 0".to_owned()),
-        (false, 0) | (true, _) => Ok(()),
-        // unittest's own word for "no test ran".
-        (false, 5) if readout.tests.is_empty() => Ok(()),
-        (false, code) => Err(format!("its report names no failure, but it exited with {code}")),
-    }
 }
 
 fn take_in(suite: &mut Suite, readout: Readout, redactor: &Redactor) {
@@ -461,28 +282,6 @@ fn text_of(raw: &str, redactor: &Redactor) -> String {
     let text = redactor.redact(&text::clean(raw));
     let skip = text.chars().count().saturating_sub(6000);
     text.chars().skip(skip).collect()
-}
-
-fn keep_weakest(held: &mut String, now: &str) {
-    if held.is_empty() || (held == "sandboxed" && now != "sandboxed") {
-        now.clone_into(held);
-    }
-}
-
-/// The last line that the child wrote, to name a cause when its report is missing.
-pub fn last_words(output: &SuiteOutput) -> String {
-    let line = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes).into_owned();
-        text.lines()
-            .rev()
-            .find(|l| !l.trim().is_empty())
-            .map(|l| l.trim().chars().take(200).collect::<String>())
-    };
-    let exit = output.exit.unwrap_or(-1);
-    match line(&output.stderr).or_else(|| line(&output.stdout)) {
-        Some(line) => format!("exit {exit}, last line: {line}"),
-        None => format!("exit {exit}, no output"),
-    }
 }
 
 fn hex(bytes: &[u8]) -> String {

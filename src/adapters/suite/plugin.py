@@ -28,11 +28,19 @@ def read_order():
 
 
 ORDER = read_order()
+# Loaded before any conftest.py of the tree.
+INTACT = Intact("_pytest", "pytest", "pluggy", "unittest", __name__)
 
 
 def pytest_configure(config):
-    if ORDER is not None:
-        config.pluginmanager.register(Recorder(ORDER), "tick-recorder")
+    config.pluginmanager.register(Worker() if ORDER is None else Recorder(ORDER), "tick-recorder")
+
+
+class Worker:
+    """Tells the parent of an xdist worker what became of the runner there."""
+
+    def pytest_sessionfinish(self, session):
+        session.config.workeroutput["tick_changed"] = INTACT.changed()
 
 
 def pytest_collection_modifyitems(config, items):
@@ -62,6 +70,7 @@ class Recorder:
         self.nonce = order["nonce"]
         self.written = 0
         self.open = {}
+        self.changed = None
 
     def emit(self, **fields):
         self.file.write(json.dumps(fields) + "\n")
@@ -105,8 +114,16 @@ class Recorder:
             if fields is not None:
                 self.put(id=report.nodeid, **fields)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node):
+        self.changed = self.changed or getattr(node, "workeroutput", {}).get("tick_changed")
+
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self):
+    def pytest_sessionfinish(self, session):
+        changed = self.changed or INTACT.changed()
+        if changed:
+            self.put(load="pytest", message="what is tested changed " + changed)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.emit(end=self.written, nonce=self.nonce)
         self.file.close()
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Only, SuiteOptions, command::Detected};
 
-pub(super) const PLUGIN: &str = include_str!("plugin.py");
+pub(super) const PLUGIN: &str = concat!(include_str!("intact.py"), include_str!("plugin.py"));
 /// A module of this name is looked for in the directory that PYTHONPATH names.
 pub(super) const PLUGIN_FILE: &str = "tick_pytest_report.py";
 /// Last, so that they win: the plugin, and going on after whatever fails.

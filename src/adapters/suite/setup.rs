@@ -4,8 +4,9 @@
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use super::{
-    OUTPUT_CAP, SuiteChild, SuiteOptions, environment,
+    OUTPUT_CAP, SuiteChild, SuiteOptions,
     room::{Room, locate},
+    run::environment,
 };
 use crate::{adapters::process::Network, config::CommandLine};
 
@@ -37,7 +38,7 @@ pub fn setup_child(
     Ok(SuiteChild {
         program: locate(program, dir, options)?,
         args: args.to_vec(),
-        env: environment(&room, caches.into(), options),
+        env: environment(&room, &caches, options),
         cwd: dir.to_owned(),
         writable: vec![room.dir.clone(), room.home.clone()],
         stdin: Vec::new(),

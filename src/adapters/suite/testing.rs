@@ -1,11 +1,32 @@
 //! What tests of real runs share: a plain process runner and small trees. Never part of a build.
 
-use std::{fs, path::Path, process::Stdio, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
 use tokio::io::AsyncWriteExt;
 
 use super::{SuiteChild, SuiteOptions, SuiteOutput};
 use crate::{config::CommandLine, model::RunId, text::Redactor};
+
+/// Where `scripts/test` puts what tests need, or nothing where this part is not there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only a test run may be without the runners, and not everywhere"
+)]
+pub(crate) fn installed(part: &str) -> Option<PathBuf> {
+    let deps = Path::new(env!("CARGO_MANIFEST_DIR")).join(".test-deps");
+    let program = Path::new("/usr/bin").join(part);
+    if program.exists() || deps.join(part).exists() {
+        return Some(deps);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{part} is missing: run scripts/test");
+    println!("skipped: {part} is missing");
+    None
+}
 
 /// Starts the child with exactly its environment and ends it at its deadline.
 pub(crate) async fn plain(child: SuiteChild) -> SuiteOutput {

@@ -197,7 +197,7 @@ fn read(response: &Response, token: &str) -> Result<Envelope, Blind> {
         300..=399 => Blind::new(format!("http-{code}"), format!("HTTP {code}: check railway.api")),
         _ => Blind::new(
             format!("http-{code}"),
-            format!("HTTP {code}: the service has a problem of its own"),
+            format!("HTTP {code}: Railway has a problem of its own"),
         ),
     };
     if code == 429 {
@@ -246,7 +246,7 @@ fn cause(message: &str, code: &str) -> (&'static str, &'static str) {
     } else if says(&["not found"]) {
         ("not-found", "check project, environment and service in the config")
     } else {
-        ("graphql", "the service has a problem of its own")
+        ("graphql", "Railway has a problem of its own")
     }
 }
 

@@ -225,7 +225,8 @@ fn meaning(
         Status::Crashed if replaced() => State::Failed,
         Status::Crashed => State::Crashed,
         Status::Failed => State::Failed,
-        Status::NeedsApproval | Status::Removed | Status::Removing | Status::Skipped | Status::Unknown => State::Over,
+        Status::Removed | Status::Removing => State::Removed,
+        Status::NeedsApproval | Status::Skipped | Status::Unknown => State::Over,
     };
     let changed = one.status_updated_at.unwrap_or(one.created_at);
     let first = match one.status {

@@ -136,9 +136,9 @@ pub(in crate::config) struct Limits {
     #[serde(default = "gate_ms")]
     #[schemars(range(min = 10, max = 10_000), example = 1000)]
     pub gate_ms: u32,
-    /// Requests under way at once in a collection. Default: 128.
+    /// Requests under way at once in a collection. Default: 512.
     #[serde(default = "concurrency")]
-    #[schemars(range(min = 1, max = 1000), example = 128)]
+    #[schemars(range(min = 1, max = 1000), example = 512)]
     pub concurrency: u32,
 }
 

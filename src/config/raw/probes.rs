@@ -79,7 +79,7 @@ pub(in crate::config) struct Expect {
     /// Accepted statuses. Default: 200 to 299.
     #[serde(default)]
     #[schemars(inner(range(min = 100, max = 599)), example = [200])]
-    pub status: Vec<u16>,
+    pub status: Option<Vec<u16>>,
     /// jq program over the JSON answer that must give true. Default: none.
     #[serde(default)]
     #[schemars(with = "String", example = &".ok == true")]

@@ -149,6 +149,9 @@ impl Checks<'_> {
         let headers = self.headers(&raw.headers, &at.key("headers"));
         let expect = at.key("expect");
         self.jq(raw.expect.jq.as_ref(), expect.key("jq"), ".ok == true");
+        if raw.expect.status.as_ref().is_some_and(Vec::is_empty) {
+            self.problem(expect.key("status"), "is empty, so no answer is a good one", "[200]");
+        }
         self.jq(raw.release.as_ref(), at.key("release"), ".release");
         self.jq(raw.requests.as_ref(), at.key("requests"), ".requests");
         let at_levels = at.key("levels");
@@ -165,11 +168,7 @@ impl Checks<'_> {
                 clear_after: raw.clear_after,
             },
             timeout: Duration::from_secs(raw.timeout_seconds.into()),
-            status: if raw.expect.status.is_empty() {
-                (200..=299).collect()
-            } else {
-                raw.expect.status.clone()
-            },
+            status: raw.expect.status.clone().unwrap_or_else(|| (200..=299).collect()),
             jq: raw.expect.jq.clone(),
             contains: raw.expect.contains.clone(),
             release: raw.release.clone(),

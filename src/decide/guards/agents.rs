@@ -209,9 +209,10 @@ fn instructions(file: &File<'_>) -> Vec<Hit> {
     for (at, line) in had.iter().enumerate() {
         let gone = !line.is_empty() && !kept.contains(line);
         // The same rule in other words.
-        let again = fresh
-            .iter()
-            .any(|l| restrains(l) && !frees(l) && likeness(line, l) >= 0.5);
+        let again = fresh.iter().any(|l| {
+            let longer = l.starts_with(line.trim_end_matches(['.', ';', ',']));
+            restrains(l) && !frees(l) && (longer || likeness(line, l) >= 0.5)
+        });
         if gone && restrains(line) && !again {
             hits.push(reject("a rule for agents is gone").at(number(at)).change(line, ""));
         }

@@ -93,7 +93,9 @@ impl Collect {
                 let stem = name.trim_end_matches(".kt");
                 ["test", "tests", "spec", "it"].iter().any(|e| stem.ends_with(e)) || stem.starts_with("test")
             }
-            Grammar::Php => name.ends_with("test.php") || file.normal.contains("tests/"),
+            Grammar::Php => ["test.php", "cest.php", "spec.php", "cept.php"]
+                .iter()
+                .any(|e| name.ends_with(e)),
             Grammar::CSharp => true,
             Grammar::Ruby => name.ends_with("_spec.rb") || name.ends_with("_test.rb") || name.starts_with("test_"),
         };

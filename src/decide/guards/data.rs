@@ -100,6 +100,18 @@ pub(super) fn fixture(old: &str, new: &str, name: &str, hits: &mut Vec<Hit>) {
         }
         return;
     }
+    let settings = |text| super::settings::read_settings(text, name);
+    if matches!(extension(name), "yml" | "yaml" | "toml")
+        && let (Some(was), Some(is)) = (settings(old), settings(new))
+        && !was.is_empty()
+    {
+        let kept = |s: &super::settings::Setting| is.iter().any(|n| n.path == s.path && n.value == s.value);
+        if let Some(gone) = was.iter().find(|s| !kept(s)) {
+            let found = hit("an existing value of the fixture is changed or gone");
+            hits.push(found.at(gone.line).change(&visible(&gone.shown()), ""));
+        }
+        return;
+    }
     if matches!(extension(name), "yml" | "yaml" | "toml") {
         let known: Vec<String> = old.lines().filter_map(key_of).collect();
         plain(old, new, |line| key_of(line).is_none_or(|k| !known.contains(&k)), hits);

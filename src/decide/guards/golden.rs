@@ -42,9 +42,13 @@ fn changes(file: &File<'_>, files: &[File<'_>]) -> Vec<Hit> {
     };
     let Some(new) = new else {
         // It may stand under another name.
-        let moved = files
-            .iter()
-            .any(|f| f.change.old.is_none() && f.change.new.as_ref().is_some_and(|n| n.bytes == old.bytes));
+        let moved = files.iter().any(|f| {
+            f.change.old.is_none()
+                && f.change
+                    .new
+                    .as_ref()
+                    .is_some_and(|n| body_of(&n.bytes) == body_of(&old.bytes))
+        });
         if !moved {
             hits.push(hit("what a test compares with is deleted").change(file.name(), ""));
         }
@@ -68,6 +72,16 @@ fn changes(file: &File<'_>, files: &[File<'_>]) -> Vec<Hit> {
         Kind::Test(_) | Kind::Runner | Kind::Ci | Kind::Manifest | Kind::Lock | Kind::Source(_) => {}
     }
     hits
+}
+
+/// What a snapshot holds, without the lines that say where it comes from.
+fn body_of(bytes: &[u8]) -> &[u8] {
+    let text = bytes.strip_prefix(b"---\n".as_slice());
+    let end = text.and_then(|t| t.windows(5).position(|w| w == b"\n---\n".as_slice()));
+    match (text, end) {
+        (Some(text), Some(end)) => &text[end..],
+        _ => bytes,
+    }
 }
 
 /// The content of an entry stands below another head.

@@ -180,6 +180,9 @@ impl Kinds {
                 "__fixtures__",
             ],
         );
+        if ["csproj", "fsproj", "vbproj", "props", "targets"].contains(&ext) {
+            return Kind::Source(None);
+        }
         if language.is_none() && (in_tests || (has_dir(&dirs, &["fixtures"]) && !ext.is_empty())) {
             return if is_foreign_code(ext) {
                 Kind::Test(None)

@@ -8,6 +8,7 @@ mod agents;
 )]
 mod answer;
 mod by_itself;
+mod by_line;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"

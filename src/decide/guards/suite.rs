@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Diff, Hit, Kind, Kinds,
     answer::{Answers, is_test, renames, stem},
+    by_line,
     collect::Collect,
     inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten, skipping_hooks},
     path::normal,
@@ -41,6 +42,11 @@ pub(super) fn check(
         } else {
             None
         };
+        if is_test && file.grammar.is_none() {
+            let source = files.iter().any(|f| f.is_source() && f.old != f.new);
+            let found = by_line::check(file, source).into_iter();
+            hits.extend(found.chain(by_line::uncollected(files, at)).map(|hit| (at, hit)));
+        }
         let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
         hits.extend(unread.map(|why| (at, hit(why))));
         let both = trees.old.get(&at).zip(trees.new.get(&at)).filter(|_| is_test);
@@ -68,6 +74,12 @@ pub(super) fn check(
             .or(old.as_ref())
             .map(|i| i.imports.clone())
             .unwrap_or_default();
+        hits.extend(
+            old.as_ref()
+                .zip(new.as_ref())
+                .and_then(|(o, n)| laxer_library(o, n))
+                .map(|hit| (at, hit)),
+        );
         tests.push(TestFile {
             answer: answers.to(&file.normal, &imports),
             collected: collect.finds(file),
@@ -82,6 +94,15 @@ pub(super) fn check(
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
     hits
+}
+
+/// Node's library of assertions in its form that takes `1` for `"1"`.
+fn laxer_library(old: &Inventory, new: &Inventory) -> Option<Hit> {
+    let named = |i: &Inventory, names: [&str; 2]| i.imports.iter().any(|m| names.contains(&m.as_str()));
+    let (strict, lax) = (["assert/strict", "node:assert/strict"], ["assert", "node:assert"]);
+    let looser = named(old, strict) && !named(new, strict) && named(new, lax) && !named(old, lax);
+    let why = "the assertions compare less strictly";
+    looser.then(|| Hit::new("assertion-loosened", GuardVerdict::Reject, why.to_owned()).change(strict[1], lax[1]))
 }
 
 /// A value that tests of other files work with.

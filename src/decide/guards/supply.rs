@@ -131,7 +131,9 @@ fn manifest(file: &File<'_>) -> Vec<Hit> {
         list.iter()
             .filter(|s| {
                 let named = name == "pom.xml" && s.path.iter().any(|k| k == "properties") && is_version(s);
-                (named || s.path.iter().any(|k| is_dependencies(k)))
+                // A checker's settings in a manifest may have a key of that name.
+                let tool = s.path.iter().any(|k| k == "tool") && s.path.iter().any(|k| k == "overrides");
+                (named || s.path.iter().any(|k| is_dependencies(k)) && !tool)
                     && !s.path.iter().any(|k| k == "configuration" || k == "executions")
             })
             .cloned()

@@ -16,6 +16,11 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     )
     .expect("a constant pattern")
 });
+/// Go prints a panic so, and net/http the panic of a request.
+static PANIC: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:.*\bhttp: panic serving \S+: |panic: )(.+?)(?:\s*\[recovered[^\]]*\])?$")
+        .expect("a constant pattern")
+});
 static TRACED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$").expect("a constant pattern"));
 
@@ -65,7 +70,10 @@ fn exception_in(text: &str) -> Option<(String, String)> {
             .collect();
         return Some(("panic".to_owned(), said.join("\n").trim().to_owned()));
     }
-    text.lines().find_map(|line| NAMED.captures(line.trim()).map(pair))
+    let panic = |line: &str| Some(("panic".to_owned(), PANIC.captures(line)?[1].to_owned()));
+    text.lines()
+        .map(str::trim)
+        .find_map(|line| NAMED.captures(line).map(pair).or_else(|| panic(line)))
 }
 
 /// Whether a result shows the incident's own error, raised inside the test. Set-up errors and deadlines never do.

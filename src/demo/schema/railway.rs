@@ -280,7 +280,7 @@ fn requests_that_failed_are_counted_by_route() {
         (
             SignalKind::Probe,
             Severity::Error,
-            "requests do not reach the service",
+            "requests do not reach the service: HTTP 502",
             1,
         ),
     ];

@@ -1,5 +1,7 @@
 //! What each status says in its own words: the lead, what tick did, what the owner can do, what happens next.
 
+use chrono::TimeDelta;
+
 use super::{MailWords, Shape, clock, duration, sentence, since_words};
 
 pub(super) fn inventory(words: &MailWords) -> Shape {
@@ -88,6 +90,7 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
                 what_is_broken(words),
                 sentence(&words.why)
             ),
+            None if words.provider.is_some() => what_is_broken(words),
             None => format!("{} It needs you: {}", what_is_broken(words), sentence(&words.why)),
         },
         did: if merged {
@@ -101,6 +104,9 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
             "nothing to the code.".to_owned()
         },
         can: match (pull, words.short()) {
+            _ if let Some(provider) = &words.provider => {
+                format!("see what {provider} says on its status page; there is nothing to mend in the code.")
+            }
             _ if merged => "mend it yourself, or revert the merge.".to_owned(),
             (true, Some(short)) => format!(
                 "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
@@ -114,6 +120,10 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
                 "you move. tick says nothing more of it until it was quiet for a day; tick status shows how it stands."
                     .to_owned()
             }
+            None if let Some(provider) = &words.provider => format!(
+                "{provider} moves. tick looks again {} and says so when it is over.",
+                words.look_words()
+            ),
             None => format!(
                 "you move. tick looks again {} and says so when it is over.",
                 words.look_words()
@@ -170,14 +180,11 @@ pub(super) fn resolved(words: &MailWords) -> Shape {
         lead: if by_us {
             format!("{} is well again{lasted}: {}.", words.slot, words.outcome_words())
         } else {
-            let last = words
-                .last
-                .map(|at| format!(" It was last seen {}.", clock(at, words.now)));
             format!(
-                "{}: {} is over{lasted}.{} The full looks since did not see it.",
+                "{}: {} is over.{} The full looks since did not see it.",
                 words.slot,
-                words.title,
-                last.unwrap_or_default()
+                words.shown,
+                seen_words(words)
             )
         },
         did: if by_us {
@@ -188,6 +195,23 @@ pub(super) fn resolved(words: &MailWords) -> Shape {
         can: String::new(),
         next: "nothing is left to do.".to_owned(),
     }
+}
+
+/// ` It was seen from 08:30 to 09:15 UTC, for 45 minutes.`
+fn seen_words(words: &MailWords) -> String {
+    let (Some(since), Some(last)) = (words.since, words.last) else {
+        return String::new();
+    };
+    let (from, to) = (clock(since, words.now), clock(last, words.now));
+    if last - since < TimeDelta::minutes(1) {
+        return format!(" It was seen at {to}.");
+    }
+    let from = if since.date_naive() == last.date_naive() {
+        from.trim_end_matches(" UTC")
+    } else {
+        &from
+    };
+    format!(" It was seen from {from} to {to}, for {}.", duration(last - since))
 }
 
 pub(super) fn unconfirmed(words: &MailWords) -> Shape {

@@ -13,9 +13,17 @@ fn words(status: Status) -> MailWords {
         name: "acme".into(),
         incident: Some(IncidentId::new(&signature, 1)),
         since: Some(at("05:10")),
-        count: 412,
+        lines: vec![line(412)],
         why: "the database refuses connections".into(),
         ..MailWords::new(status, "api", "too many connections for role \"api\"", at("05:16"))
+    }
+}
+
+fn line(events: u64) -> Line {
+    Line {
+        title: "too many connections for role \"api\"".to_owned(),
+        times: Times::Events(events),
+        since: at("05:10"),
     }
 }
 
@@ -29,7 +37,7 @@ pub(crate) fn filled(text: &str) -> (String, String) {
     // All but the sample are lines when they come here.
     let line = untrusted(text).line(300);
     (words.title, words.why) = (line.clone(), line.clone());
-    words.culprit = Some(line.clone());
+    words.lines[0].title.clone_from(&line);
     words.before = vec![line];
     words.sample = Some(untrusted(text));
     mail(&words)
@@ -38,7 +46,6 @@ pub(crate) fn filled(text: &str) -> (String, String) {
 #[test]
 fn an_alert_reads_from_the_top() {
     let mut words = words(Status::NeedsYou);
-    words.culprit = Some("pool.rs:12".into());
     words.before = vec![
         "05:07 UTC release 4c1e9ad went live (PR #311)".into(),
         "nothing else in the 24 hours before".into(),
@@ -55,8 +62,7 @@ fn an_alert_reads_from_the_top() {
     the database refuses connections.
 
     Measured
-      error     too many connections for role "api" at pool.rs:12: 412 times since
-                05:10 UTC
+      error     too many connections for role "api": 412 times since 05:10 UTC
       before    05:07 UTC release 4c1e9ad went live (PR #311)
                 nothing else in the 24 hours before
 
@@ -85,7 +91,7 @@ fn an_alert_reads_from_the_top() {
 #[test]
 fn a_fix_comes_with_the_count_that_was_to_be_expected() {
     let mut words = words(Status::Resolved);
-    words.count = 14;
+    words.lines = vec![line(14)];
     words.pull = Some(PullLine {
         number: PullNumber(2),
         url: "http://127.0.0.1:8000/acme/shop/pull/2".into(),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    parents::Scene,
+    parents::{Scene, family},
     storm::{self, Item},
 };
 use crate::{
@@ -27,7 +27,7 @@ use crate::{
         holds::{Holds, down_since},
     },
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
-    text,
+    text::{self, signature},
 };
 
 /// Samples that the ledger keeps of a cause.
@@ -43,6 +43,8 @@ pub(super) struct Found {
     /// Causes that wait for their turn, since when; none = no longer.
     pub(super) waits: Vec<(Signature, Option<DateTime<Utc>>)>,
     pub(super) joined: Vec<(IncidentId, Signature)>,
+    /// More of a family that has an incident already, or such as are back while it is open.
+    pub(super) more: Vec<(IncidentId, Signature)>,
     pub(super) inventory: Vec<SignatureRow>,
     /// Incidents that a person has, or said no to, and why they have to hear of them again.
     pub(super) worse: Vec<(IncidentId, SignatureRow, String)>,
@@ -137,11 +139,25 @@ pub(super) fn group(
                 row: row.clone(),
                 new: None,
             }),
-            Standing::Open { .. } | Standing::Handled | Standing::Held | Standing::Mild => {}
+            Standing::Handled => found.more.extend(is_back(ctx, old.as_ref(), &row, incident)),
+            Standing::Open { .. } | Standing::Held | Standing::Mild => {}
         }
         found.seen.push((row, sighting(&signals)));
     }
     storm::open(ctx, &Scene::new(&snapshot.signals, &now), items, found)
+}
+
+/// One of a family that was over while others kept the incident open.
+fn is_back(
+    ctx: &Ctx,
+    old: Option<&SignatureRow>,
+    row: &SignatureRow,
+    incident: Option<Incident>,
+) -> Option<(IncidentId, Signature)> {
+    let was_over = old.is_some_and(|old| old.quiet_looks >= super::OVER_LOOKS);
+    let ignored = row.ignored_until.is_some_and(|until| until > ctx.now());
+    let incident = incident.filter(|incident| incident.outcome.is_none())?;
+    (was_over && !ignored && family(row).is_some()).then(|| (incident.id, row.sig.clone()))
 }
 
 /// How much of the time in which a cause was seen nobody told of.
@@ -323,14 +339,10 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
             releases.push(sha);
         }
     }
-    let mut samples: Vec<String> = old.map(|o| o.samples.clone()).unwrap_or_default();
-    let mut have: BTreeSet<String> = samples.iter().cloned().collect();
-    for signal in signals {
-        if samples.len() < SAMPLES && have.insert(signal.message.clone()) {
-            samples.push(signal.message.clone());
-        }
-    }
-    let signed = old.is_none().then(|| text::signature(first.signed_text()));
+    // What is named and not signed by its text is told in the words of now.
+    let follows = first.kind.is_symptom() || first.signed_text().starts_with(signature::EXACT);
+    let samples = samples(signals, old, follows);
+    let signed = old.is_none().then(|| text::sign(first.signed_text()));
     SignatureRow {
         text_sig: (sig != first.signature).then(|| first.signature.clone()),
         sig,
@@ -347,9 +359,8 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         ),
         kind: first.kind,
         severity: signals.iter().map(|s| s.severity).max().unwrap_or(first.severity),
-        // A probe's title says how it fails now.
         title: match old {
-            Some(old) if !first.kind.is_symptom() => old.title.clone(),
+            Some(old) if !follows => old.title.clone(),
             Some(_) | None => first.title.clone(),
         },
         culprit: old
@@ -377,6 +388,20 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         waits_since: old.and_then(|o| o.waits_since),
         part: part_of(signals, old),
     }
+}
+
+/// The first texts of a cause, or the newest where each look may say it in other words.
+fn samples(signals: &[&Signal], old: Option<&SignatureRow>, newest: bool) -> Vec<String> {
+    let old = old.map(|old| old.samples.as_slice()).unwrap_or_default().iter();
+    let new = signals.iter().map(|signal| &signal.message);
+    let all: Vec<&String> = if newest {
+        new.chain(old).collect()
+    } else {
+        old.chain(new).collect()
+    };
+    let mut have = BTreeSet::new();
+    let unlike = all.into_iter().filter(|text| have.insert(text.as_str()));
+    unlike.take(SAMPLES).cloned().collect()
 }
 
 /// The part of its source that sees it; none where it is seen by several, of which all have to be read until it is over.

@@ -11,7 +11,7 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{sources::blindness_of, warnings::Warning};
+use super::{more, sources::blindness_of, warnings::Warning};
 use crate::{
     collect,
     decide::{
@@ -24,10 +24,15 @@ use crate::{
         IncidentId, Signature, Slot,
         signal::{BlindPart, CollectorOutcome, Snapshot},
     },
-    render::mail::{Entry, MailWords, broken},
-    steps::{Ctx, holds::down_since, silence, tell, title_line},
+    render::mail::{Entry, MailWords},
+    steps::{
+        Ctx, before,
+        felt::{self, place},
+        holds::down_since,
+        silence, tell, title_line,
+    },
     store::{Sighting, SignatureRow, SourceRow},
-    text::signature,
+    text::{Untrusted, signature},
 };
 
 const OWED: &str = "owed:";
@@ -53,6 +58,12 @@ struct Owed {
     /// What it is about, where that is an incident.
     #[serde(default)]
     incident: Option<IncidentId>,
+    /// The cause of it that is told.
+    #[serde(default)]
+    cause: Option<Signature>,
+    /// Everything that cannot be read, where the title names only some.
+    #[serde(default)]
+    names: Vec<String>,
 }
 
 impl Owed {
@@ -68,6 +79,8 @@ impl Owed {
             count: 0,
             broken: None,
             incident: None,
+            cause: None,
+            names: Vec::new(),
         }
     }
 
@@ -92,15 +105,41 @@ impl Owed {
             words.broken.clone_from(broken);
         }
         words.incident.clone_from(&self.incident);
+        self.measured(ctx, &mut words)?;
+        let mut rows = Vec::new();
         for sig in &self.causes {
-            let row = ctx.store().signature(sig)?;
-            words.entries.extend(row.map(|row| Entry {
+            rows.extend(ctx.store().signature(sig)?);
+        }
+        let titles = felt::titles(ctx, &rows);
+        words.entries = rows
+            .iter()
+            .zip(titles)
+            .map(|(row, title)| Entry {
                 short: row.sig.short().to_owned(),
-                title: title_line(ctx, &row),
+                title,
                 count: row.count,
-            }));
+            })
+            .collect();
+        if !self.names.is_empty() {
+            words.measured.push(("unread".to_owned(), self.names.join(", ")));
         }
         Ok(words)
+    }
+
+    /// What was seen of the cause that is told.
+    fn measured(&self, ctx: &Ctx, words: &mut MailWords) -> Result<()> {
+        let (Some(sig), Some(id)) = (&self.cause, &self.incident) else {
+            return Ok(());
+        };
+        let row = ctx.store().signature(sig)?;
+        let incident = ctx.store().incident(id)?;
+        let (Some(row), Some(incident)) = (row, incident) else {
+            return Ok(());
+        };
+        words.lines = vec![felt::line(ctx, &incident, &row)?];
+        words.sample = row.samples.first().map(|text| Untrusted::new(text, &ctx.redactor));
+        words.before = before::sentences(ctx, &row, Some(&incident.id), self.since.unwrap_or(row.first_seen))?;
+        Ok(())
     }
 }
 
@@ -114,6 +153,8 @@ pub(super) struct Seen<'a> {
     pub(super) gate: &'a GateResult,
     pub(super) inventory: &'a [SignatureRow],
     pub(super) worse: &'a [(IncidentId, SignatureRow, String)],
+    /// What joined the incident of its family, or is back in it.
+    pub(super) more: &'a [(IncidentId, Signature)],
     pub(super) waits: &'a [(Signature, Option<DateTime<Utc>>)],
     /// Warnings that begin with this look, by the names of their flags.
     pub(super) warnings: &'a [(String, Warning)],
@@ -125,6 +166,10 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     let mut due = inventory(ctx, seen.inventory);
     for worse in seen.worse {
         due.push(got_worse(ctx, worse)?);
+    }
+    let more = more::more(ctx, seen.more, &seen.rows.iter().map(|(row, _)| &row.sig).collect())?;
+    for (incident, sigs) in &more.due {
+        due.extend(further(ctx, seen, incident, sigs));
     }
     for source in seen.sources {
         let old = seen
@@ -145,7 +190,7 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     if let GateResult::Fault(why) = seen.gate {
         due.extend(gate_fault(ctx, why)?);
     }
-    let mut flags = Vec::new();
+    let mut flags = more.flags;
     for (name, warning) in seen.warnings {
         flags.push((name.clone(), serde_json::to_string(warning)?));
         due.push(begins(name, warning));
@@ -166,6 +211,8 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
 /// One message a repo.
 fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
     let mut by_repo: BTreeMap<&Slot, Vec<Signature>> = BTreeMap::new();
+    let mut found: Vec<&SignatureRow> = found.iter().collect();
+    found.sort_by_key(|row| (Reverse(row.count), &row.sig));
     for row in found {
         by_repo.entry(&row.repo).or_default().push(row.sig.clone());
     }
@@ -241,9 +288,36 @@ fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String
     Ok(Owed {
         since: Some(since),
         why: why.clone(),
-        broken: Some(broken(row.repo.as_str(), row.kind, row.severity)),
+        broken: Some(felt::what_is_broken(row)),
         incident: Some(incident.clone()),
-        ..Owed::new(Status::NeedsYou, about, row.repo.as_str(), title)
+        cause: Some(row.sig.clone()),
+        ..Owed::new(Status::NeedsYou, about, &place(row), title)
+    })
+}
+
+/// More of the family of an incident, in one message.
+fn further(ctx: &Ctx, seen: &Seen<'_>, incident: &IncidentId, sigs: &BTreeSet<Signature>) -> Option<Owed> {
+    let joined = |row: &&SignatureRow| sigs.contains(&row.sig);
+    let mut rows: Vec<&SignatureRow> = seen.rows.iter().map(|(row, _)| row).filter(joined).collect();
+    rows.sort_by_key(|row| (Reverse(row.severity), &row.title));
+    let first = *rows.first()?;
+    let titles: Vec<String> = rows.iter().map(|row| title_line(ctx, row)).collect();
+    let n = match rows.len() {
+        1 => "1 more".to_owned(),
+        n => format!("{n} more"),
+    };
+    Some(Owed {
+        since: rows.iter().map(|row| row.first_seen).max(),
+        why: format!("{n} of its kind, beside what was told before"),
+        causes: rows.iter().take(LISTED).map(|row| row.sig.clone()).collect(),
+        broken: Some(felt::what_is_broken(first)),
+        incident: Some(incident.clone()),
+        ..Owed::new(
+            Status::NeedsYou,
+            format!("more {incident} {}", ctx.tick),
+            &place(first),
+            felt::some_of(&titles),
+        )
     })
 }
 
@@ -267,8 +341,10 @@ fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
             continue;
         }
         let what = which(source, &spell);
+        let names: Vec<String> = spell.parts.clone();
         let owed = |about: String, title: String| Owed {
             since: Some(spell.since),
+            names: if names.len() > SHOWN { names.clone() } else { Vec::new() },
             why: outcome.map(|outcome| details(outcome, &spell)).unwrap_or_default(),
             ..Owed::new(Status::Blind, about, &what, title)
         };

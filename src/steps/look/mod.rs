@@ -3,6 +3,7 @@
 
 mod group;
 mod messages;
+mod more;
 mod parents;
 mod sources;
 mod storm;
@@ -12,7 +13,10 @@ use anyhow::{Context, Result};
 
 use self::group::{Found, Sources, group};
 pub use self::messages::tell_owed;
-pub(super) use self::{parents::provider, warnings::standing as warnings};
+pub(super) use self::{
+    parents::{family, provider, provider_key},
+    warnings::standing as warnings,
+};
 use super::{Ctx, gate};
 use crate::{
     decide::gate::GateResult,
@@ -73,6 +77,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             gate: &gate,
             inventory: &found.inventory,
             worse: &found.worse,
+            more: &found.more,
             waits: &found.waits,
             warnings: &begun,
         },
@@ -104,7 +109,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
 
 /// After an upgrade that reads texts by other rules, the known causes get the names that their texts have now.
 fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
-    let sign = |text: &str| text::signature(text).signature;
+    let sign = |text: &str| text::sign(text).signature;
     let renewed = ctx
         .store()
         .sign_anew(lock, text::signature::VERSION, ctx.now(), sign)

@@ -47,11 +47,14 @@ pub(super) fn open(ctx: &Ctx, scene: &Scene<'_>, mut items: Vec<Item>, found: &m
     for mut item in items {
         let sig = item.row.sig.clone();
         match explained.get(&sig) {
-            Some(Parent::Open(id)) => {
+            Some((Parent::Open(id), of_family)) => {
+                if *of_family {
+                    found.more.push((id.clone(), sig.clone()));
+                }
                 found.joined.push((id.clone(), sig));
                 continue;
             }
-            Some(Parent::Wanted(root)) => {
+            Some((Parent::Wanted(root), _)) => {
                 children.push((sig, root.clone()));
                 continue;
             }
@@ -68,11 +71,15 @@ pub(super) fn open(ctx: &Ctx, scene: &Scene<'_>, mut items: Vec<Item>, found: &m
         }
     }
     join_symptoms(ctx, symptoms, found)?;
-    for (sig, root) in children {
-        match where_is(found, &root) {
-            Some(id) => found.joined.push((id, sig)),
-            // What explains it waits itself.
-            None => drop(wait.insert(sig)),
+    // What explains one of them may be explained itself.
+    for last in [false, true] {
+        for (sig, root) in std::mem::take(&mut children) {
+            match where_is(found, &root) {
+                Some(id) => found.joined.push((id, sig)),
+                None if !last => children.push((sig, root)),
+                // What explains it waits itself.
+                None => drop(wait.insert(sig)),
+            }
         }
     }
     note(ctx, found, waited, wait)
@@ -88,7 +95,7 @@ fn where_is(found: &Found, sig: &Signature) -> Option<IncidentId> {
 }
 
 /// The causes that may open.
-fn admitted(ctx: &Ctx, items: &[Item], explained: &BTreeMap<Signature, Parent>) -> Result<BTreeSet<Signature>> {
+fn admitted(ctx: &Ctx, items: &[Item], explained: &BTreeMap<Signature, (Parent, bool)>) -> Result<BTreeSet<Signature>> {
     let own = |item: &&Item| item.new.is_some() && !explained.contains_key(&item.row.sig);
     let candidate = |item: &Item| Candidate {
         signature: item.row.sig.clone(),

@@ -25,6 +25,8 @@ use crate::{
 };
 
 const PREFIX: &str = "warning:";
+/// Marks of the last time at which a log said what is expected of it.
+const LINE: &str = "said:";
 /// When the trends were looked at last: once an hour, since they are made of hours.
 const MARK: &str = "trends";
 /// What asks one thing and counts no events.
@@ -120,6 +122,7 @@ pub(super) fn warnings(
     let mut now: BTreeMap<String, Warning> = BTreeMap::new();
     probes(ctx, found, &mut now);
     expected(ctx, snapshot, sources, &mut now)?;
+    lines(ctx, snapshot, sources, &mut now)?;
     let trends_known = trends(ctx, &mut now)?;
     for (name, old) in &standing {
         let lasts = match &old.cause {
@@ -192,6 +195,54 @@ fn expected(ctx: &Ctx, snapshot: &Snapshot, sources: &[SourceRow], now: &mut BTr
                     now.insert(format!("{PREFIX}silent {name}"), warning);
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Lines that a log said again and again, and says no more: a job that does not run.
+fn lines(ctx: &Ctx, snapshot: &Snapshot, sources: &[SourceRow], now: &mut BTreeMap<String, Warning>) -> Result<()> {
+    let patterns = ctx.config.patterns.expected();
+    if patterns.is_empty() {
+        return Ok(());
+    }
+    for signal in &snapshot.signals {
+        let pattern = signal.evidence.get("pattern").and_then(|pattern| pattern.as_str());
+        if let Some((id, _)) = patterns.iter().find(|(id, _)| Some(*id) == pattern) {
+            let mark = format!("{LINE}{}/{}/{} {id}", signal.repo, signal.target, signal.source);
+            ctx.store().set_mark(&mark, signal.last_seen)?;
+        }
+    }
+    let flags = ctx.store().flags()?;
+    for (name, value) in flags
+        .iter()
+        .filter_map(|(name, value)| Some((name.strip_prefix(LINE)?, value)))
+    {
+        let Some((place, id)) = name.rsplit_once(' ') else {
+            continue;
+        };
+        let every = patterns
+            .iter()
+            .find(|(pattern, _)| *pattern == id)
+            .map(|(_, minutes)| TimeDelta::minutes((*minutes).into()));
+        // Who cannot be read is blind, and says nothing about what happened.
+        let source = sources
+            .iter()
+            .find(|row| place == format!("{}/{}/{}", row.repo, row.target, row.collector));
+        let last = value.parse::<DateTime<Utc>>().ok();
+        let (Some(every), Some(source), Some(last)) = (every, source.filter(|row| row.cause.is_none()), last) else {
+            continue;
+        };
+        if ctx.config.repo(&source.repo).is_some() && trend::is_missed(last, every, ctx.now()) {
+            let what = format!("{id} in {}", source.collector);
+            let warning = Warning {
+                slot: source.repo.clone(),
+                target: source.target.clone(),
+                title: render::warning::unsaid(&what, last, every.num_minutes()),
+                since: ctx.now(),
+                cause: None,
+            };
+            now.insert(format!("{PREFIX}silent {name}"), warning);
         }
     }
     Ok(())

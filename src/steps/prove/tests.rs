@@ -16,6 +16,7 @@ mod again;
 mod cargo;
 mod flakes;
 mod tricks;
+mod written;
 
 type Files<'a> = &'a [(&'a str, &'a str)];
 
@@ -101,19 +102,25 @@ impl Case<'_> {
     }
 }
 
-#[track_caller]
-fn graded(proven: &Proven, name: &str, expected: &str) {
-    let word = match &proven.proof.grade {
+fn said(grade: &ProofGrade) -> String {
+    match grade {
         ProofGrade::Proven => "proven".to_owned(),
         ProofGrade::Unproven(why) => format!("unproven: {why}"),
         ProofGrade::NotRed(why) => format!("not-red: {why}"),
         ProofGrade::NotGreen(why) => format!("not-green: {why}"),
-    };
-    let (grade, why) = expected.split_once(": ").unwrap_or((expected, ""));
-    assert!(
-        word.starts_with(grade) && word.contains(why),
-        "{name}\n{word}\nexpected {expected}"
-    );
+    }
+}
+
+/// Whether a grade begins with what stands before the `: ` and contains what stands after it.
+fn is_as(grade: &str, expected: &str) -> bool {
+    let (start, why) = expected.split_once(": ").unwrap_or((expected, ""));
+    grade.starts_with(start) && grade.contains(why)
+}
+
+#[track_caller]
+fn graded(proven: &Proven, name: &str, expected: &str) {
+    let grade = said(&proven.proof.grade);
+    assert!(is_as(&grade, expected), "{name}\n{grade}\nexpected {expected}");
 }
 
 const SHOP: Files<'_> = &[

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 
 pub use self::status::{status, unwell};
-use super::{Ctx, before, evidence::kind, gather, tell};
+use super::{Ctx, before, evidence::kind, felt, gather};
 use crate::{
     decide::{
         facts::{Facts, Policy},
@@ -93,14 +93,16 @@ pub fn incidents(ctx: &Ctx) -> Result<Vec<IncidentLine>> {
 
 /// The inventory as `tick adopt` takes it.
 pub fn known(ctx: &Ctx) -> Result<Vec<KnownLine>> {
-    let line = |row: SignatureRow| KnownLine {
+    let rows = super::answers::known(ctx)?;
+    let titles = felt::titles(ctx, &rows);
+    let line = |(row, title): (&SignatureRow, String)| KnownLine {
         short: row.sig.short().to_owned(),
         slot: row.repo.to_string(),
-        title: crate::steps::title_line(ctx, &row),
+        title,
         count: row.count,
         last_seen: row.last_seen,
     };
-    Ok(super::answers::known(ctx)?.into_iter().map(line).collect())
+    Ok(rows.iter().zip(titles).map(line).collect())
 }
 
 pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
@@ -120,7 +122,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         let who = format!("attempt {} by {}", attempt.attempt.n, attempt.attempt.agent);
         said.push((who, untrusted(&attempt.attempt.said)));
     }
-    let (began, _) = tell::of_this_life(ctx, &incident, &row)?;
+    let began = felt::life(ctx, &incident, &row)?.since;
     let (unmet_heading, unmet) = why_not(ctx, &incident, &facts, policy.as_ref())?;
     Ok(ShowView {
         id: id.to_string(),

@@ -10,9 +10,9 @@ use super::{mover, row, standing};
 use crate::{
     collect::{self, SourceKey},
     config::{MailBackend, Repo},
-    decide::rhythm,
+    decide::{hold, rhythm},
     model::{
-        IncidentId, Slot,
+        IncidentId, Signature, Slot,
         incident::{Incident, IncidentOutcome},
         signal::Severity,
     },
@@ -21,9 +21,10 @@ use crate::{
         status::{Mover, Now, OpenLine, RepoLine, RepoState, SeenLine, StatusView},
     },
     steps::{
-        Ctx, gather,
+        Ctx, felt, gather,
         holds::{Held, Holds},
-        outbox, tell, title_line,
+        look::provider,
+        outbox, title_line,
     },
     store::{SignatureRow, SourceRow},
 };
@@ -50,7 +51,7 @@ pub fn status(ctx: &Ctx) -> Result<StatusView> {
     if let Some(reasons) = look.gate.as_deref().and_then(|word| word.strip_prefix("wake: "))
         && repos.iter().all(calm)
     {
-        notes.push(format!("The gate woke at the last look: {reasons}."));
+        notes.push(render::status::woke(reasons));
     }
     Ok(StatusView {
         now,
@@ -69,6 +70,8 @@ struct LastLook {
     sources: Vec<SourceRow>,
     configured: BTreeSet<SourceKey>,
     seen: Vec<SignatureRow>,
+    /// Probes and checks that warn.
+    mild: Vec<SignatureRow>,
     gate: Option<String>,
     /// When it was, where the next one is overdue.
     overdue: Option<DateTime<Utc>>,
@@ -87,15 +90,16 @@ impl LastLook {
         let holds = Holds::read(ctx, &sources)?;
         sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
         let mut seen = ctx.store().current_causes()?;
-        seen.retain(|row| {
-            row.severity >= Severity::Error && configured.contains(&key(&row.repo, &row.target, &row.source))
-        });
+        seen.retain(|row| configured.contains(&key(&row.repo, &row.target, &row.source)));
+        let (seen, mut mild): (Vec<_>, Vec<_>) = seen.into_iter().partition(|row| row.severity >= Severity::Error);
+        mild.retain(|row| row.severity == Severity::Warning && hold::is_probe(row.kind));
         let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
         let looks: Vec<DateTime<Utc>> = ticks.iter().map(|tick| tick.started_at).collect();
         Ok(Self {
             sources,
             configured,
             seen,
+            mild,
             gate: ticks.into_iter().next().and_then(|tick| tick.gate),
             overdue: rhythm::overdue(&looks, ctx.now()),
             holds,
@@ -165,6 +169,13 @@ fn asides(ctx: &Ctx, repo: &Repo, look: &LastLook) -> Result<Vec<String>> {
     let mut notes: Vec<String> = silences.map(|s| render::silence::line(s, ctx.now())).collect();
     notes.extend(unread(ctx, repo, look));
     let warnings = crate::steps::look::warnings(ctx)?;
+    // What a look warned of once is not told yet, and is not well either.
+    let told: BTreeSet<&Signature> = warnings.values().filter_map(|warning| warning.cause.as_ref()).collect();
+    let fresh = look
+        .mild
+        .iter()
+        .filter(|row| row.repo == repo.slot && !told.contains(&row.sig));
+    notes.extend(fresh.map(|row| render::warning::fresh(&title_line(ctx, row))));
     let own = warnings.values().filter(|warning| warning.slot == repo.slot);
     notes.extend(own.map(|warning| render::warning::line(&warning.title, warning.since, ctx.now())));
     Ok(notes)
@@ -246,7 +257,7 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     Ok(OpenLine {
         short: incident.id.signature().short().to_owned(),
         slot: incident.repo.to_string(),
-        title: tell::felt(ctx, incident, &row)?.shown,
+        title: felt::felt(ctx, incident, &row, false)?.shown,
         mover,
         stands: render::status::stands(&why),
         next: next.join("; "),
@@ -265,6 +276,9 @@ fn yours(ctx: &Ctx, incident: &Incident, mover: Mover, why: &str) -> Result<Stri
         format!("put it back, or tick ignore {short}")
     } else {
         let facts = gather::facts(ctx, incident)?;
+        if let Some(provider) = provider(&row(ctx, incident)?) {
+            return Ok(format!("wait for {provider}"));
+        }
         match (facts.pull, facts.merge, facts.revert.and_then(|r| r.merged)) {
             (_, Some(_), Some(_)) => "mend it yourself: our change is taken back".to_owned(),
             (_, Some(_), None) => "mend it yourself, or revert the merge".to_owned(),

@@ -5,12 +5,16 @@ use std::{cmp::Reverse, sync::OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::hir::{Hir, Look};
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition,
+};
 
 use super::{Level, Pattern, PatternKind, literals};
 
 /// Compiled size of one expression.
 const LARGEST: usize = 1 << 20;
+/// And of one that is widened.
+const LARGEST_WIDE: usize = 4 << 20;
 /// So much of a word is looked for.
 const LONGEST_WORD: usize = 16;
 /// Bits of a word of a set.
@@ -21,6 +25,8 @@ const BITS: usize = u64::BITS as usize;
 pub(super) struct Expression {
     text: String,
     regex: OnceLock<Option<Regex>>,
+    /// Takes any hexadecimal digit where the expression takes one.
+    wide: OnceLock<Option<Regex>>,
     begins_a_line: OnceLock<bool>,
 }
 
@@ -29,6 +35,7 @@ impl Expression {
         Self {
             text: text.to_owned(),
             regex: OnceLock::new(),
+            wide: OnceLock::new(),
             begins_a_line: OnceLock::new(),
         }
     }
@@ -45,6 +52,77 @@ impl Expression {
         let regex = self.regex.get_or_init(|| build(&self.text).ok());
         regex.as_ref().is_some_and(|regex| regex.is_match(text.as_bytes()))
     }
+
+    /// Whether all texts of the usual spelling that this one has match, or none does; None where that is not certain.
+    ///
+    /// They differ in digits, and in the letters of ids, which are words that have a digit. So a match around which no
+    /// word has a digit is one in each of them; and where the expression does not even match with every such character
+    /// taken for any other, it matches none.
+    pub(super) fn settled(&self, text: &str) -> Option<bool> {
+        let wide = self.wide.get_or_init(|| widened(&parse_hir(&self.text)?));
+        if !wide.as_ref()?.is_match(text.as_bytes()) {
+            return Some(false);
+        }
+        let regex = self.regex.get_or_init(|| build(&self.text).ok());
+        let found = regex.as_ref()?.find(text.as_bytes())?;
+        let is_word = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_' || **b == b'$';
+        let before = text.as_bytes()[..found.start()].iter().rev().take_while(is_word);
+        let behind = text.as_bytes()[found.end()..].iter().take_while(is_word);
+        let mut around = before.chain(found.as_bytes()).chain(behind);
+        (!around.any(u8::is_ascii_digit)).then_some(true)
+    }
+}
+
+fn widened(hir: &Hir) -> Option<Regex> {
+    RegexBuilder::new(&wide(hir).to_string())
+        .unicode(false)
+        .multi_line(true)
+        .size_limit(LARGEST_WIDE)
+        .build()
+        .ok()
+}
+
+/// The same with every hexadecimal digit where there is one.
+fn wide(hir: &Hir) -> Hir {
+    const DIGITS: [(u8, u8); 2] = [(b'0', b'9'), (b'a', b'f')];
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => hir.clone(),
+        HirKind::Literal(literal) => Hir::concat(
+            literal
+                .0
+                .iter()
+                .map(|b| wide_class(ClassBytes::new([ClassBytesRange::new(*b, *b)])))
+                .collect(),
+        ),
+        HirKind::Class(Class::Bytes(class)) => wide_class(class.clone()),
+        HirKind::Class(Class::Unicode(class)) => {
+            let digits = ClassUnicode::new(DIGITS.map(|(a, b)| ClassUnicodeRange::new(a.into(), b.into())));
+            let mut common = class.clone();
+            common.intersect(&digits);
+            let mut class = class.clone();
+            if !common.ranges().is_empty() {
+                class.union(&digits);
+            }
+            Hir::class(Class::Unicode(class))
+        }
+        HirKind::Repetition(repetition) => Hir::repetition(Repetition {
+            sub: Box::new(wide(&repetition.sub)),
+            ..repetition.clone()
+        }),
+        HirKind::Capture(capture) => wide(&capture.sub),
+        HirKind::Concat(parts) => Hir::concat(parts.iter().map(wide).collect()),
+        HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(wide).collect()),
+    }
+}
+
+fn wide_class(mut class: ClassBytes) -> Hir {
+    let digits = ClassBytes::new([ClassBytesRange::new(b'0', b'9'), ClassBytesRange::new(b'a', b'f')]);
+    let mut common = class.clone();
+    common.intersect(&digits);
+    if !common.ranges().is_empty() {
+        class.union(&digits);
+    }
+    Hir::class(Class::Bytes(class))
 }
 
 pub(super) fn build(regex: &str) -> Result<Regex, regex::Error> {
@@ -113,6 +191,11 @@ impl Compiled {
         } else {
             self.always.get_or_init(|| self.build(|n| !self.windowed[n]))
         }
+    }
+
+    /// Patterns without a window, in the order in which they are tried.
+    pub(super) fn without_window(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().copied().filter(|n| !self.windowed[*n])
     }
 
     /// The candidates in the order in which they are tried.

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
 };
 
+use super::Level;
 use crate::text::signature::{template, template_of_usual, usual, visible};
 
 /// Bytes of all texts.
@@ -16,9 +17,28 @@ const LONGEST_TEXT: usize = 2048;
 const TRIAL: u64 = 4096;
 const ONE_IN: u64 = 16;
 
+/// What is remembered of all texts of one spelling.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    pub(super) template: Option<Arc<str>>,
+    pub(super) named: Named,
+}
+
+/// The pattern that names an event, away from a start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Named {
+    /// Nobody asked yet.
+    #[default]
+    Unasked,
+    /// It depends on more than the spelling.
+    Each,
+    /// One and the same for all of them that have this level, or none.
+    Same(Option<Level>, Option<usize>),
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    templates: HashMap<Box<[u8]>, Arc<str>>,
+    known: HashMap<Box<[u8]>, Known>,
     /// Each template once: many texts have one.
     distinct: HashSet<Arc<str>>,
     bytes: usize,
@@ -29,41 +49,60 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The template of a text, worked out or remembered.
-    pub(super) fn template(&mut self, text: &str) -> Arc<str> {
+    /// What is known of a text, which is the one that is spoken of from here on. None where it is not remembered.
+    pub(super) fn recall(&mut self, text: &str) -> Option<Known> {
         if text.len() > LONGEST_TEXT || !self.pays() {
-            return template(text).into();
+            return None;
         }
         self.key.clear();
         usual::write(&visible(text), &mut self.key);
         self.looks += 1;
-        if let Some(known) = self.templates.get(self.key.as_slice()) {
+        if let Some(known) = self.known.get(self.key.as_slice()) {
             self.hits += 1;
-            return known.clone();
+            return Some(known.clone());
+        }
+        self.put(Known::default());
+        Some(Known::default())
+    }
+
+    /// The template of the text that was recalled.
+    pub(super) fn template(&mut self, known: &mut Known, text: &str) -> Arc<str> {
+        if let Some(template) = &known.template {
+            return template.clone();
         }
         let found = match std::str::from_utf8(&self.key) {
             Ok(usual) => template_of_usual(usual),
             Err(_) => template(text),
         };
-        self.put(found)
-    }
-
-    fn put(&mut self, template: String) -> Arc<str> {
-        if self.bytes + self.key.len() > MOST_BYTES {
-            self.forget();
-        }
-        let template = match self.distinct.get(template.as_str()) {
-            Some(known) => known.clone(),
-            None => Arc::from(template),
+        let template = match self.distinct.get(found.as_str()) {
+            Some(same) => same.clone(),
+            None => Arc::from(found),
         };
         self.distinct.insert(template.clone());
-        self.bytes += self.key.len();
-        self.templates.insert(self.key.as_slice().into(), template.clone());
+        known.template = Some(template.clone());
+        self.put(known.clone());
         template
     }
 
+    pub(super) fn name(&mut self, known: &mut Known, named: Named) {
+        known.named = named;
+        self.put(known.clone());
+    }
+
+    fn put(&mut self, known: Known) {
+        if let Some(place) = self.known.get_mut(self.key.as_slice()) {
+            *place = known;
+            return;
+        }
+        if self.bytes + self.key.len() > MOST_BYTES {
+            self.forget();
+        }
+        self.bytes += self.key.len();
+        self.known.insert(self.key.as_slice().into(), known);
+    }
+
     fn forget(&mut self) {
-        self.templates = HashMap::new();
+        self.known = HashMap::new();
         self.distinct = HashSet::new();
         self.bytes = 0;
     }
@@ -84,6 +123,13 @@ impl Memo {
 mod tests {
     use super::*;
 
+    fn remembered(memo: &mut Memo, text: &str) -> Arc<str> {
+        match memo.recall(text) {
+            Some(mut known) => memo.template(&mut known, text),
+            None => template(text).into(),
+        }
+    }
+
     #[test]
     fn a_remembered_template_is_that_of_the_text() {
         let mut memo = Memo::default();
@@ -98,11 +144,11 @@ mod tests {
                 format!("upstream answered {} to order {n}", 400 + n % 200),
                 format!("exited with code {}: \u{1b}[31m{n}", n % 300),
             ] {
-                assert_eq!(*memo.template(&text), *template(&text), "{text}");
+                assert_eq!(*remembered(&mut memo, &text), *template(&text), "{text}");
             }
         }
         // Statuses and codes stay, and how many digits a number has.
-        assert!(memo.templates.len() < 8000, "{}", memo.templates.len());
+        assert!(memo.known.len() < 8000, "{}", memo.known.len());
     }
 
     #[test]
@@ -110,9 +156,9 @@ mod tests {
         let mut memo = Memo::default();
         let word = |n: u64| format!("{n:b}").replace('0', "ab").replace('1', "cd");
         for n in 0..=TRIAL {
-            memo.template(&format!("no such thing as {}", word(n)));
+            remembered(&mut memo, &format!("no such thing as {}", word(n)));
         }
-        assert!(memo.off && memo.templates.is_empty());
+        assert!(memo.off && memo.known.is_empty());
     }
 
     #[test]
@@ -121,8 +167,8 @@ mod tests {
         for n in 0..40_u64 {
             memo.key = vec![b'x'; MOST_BYTES / 16];
             memo.key.extend(n.to_le_bytes());
-            memo.put("x".to_owned());
-            assert!(memo.bytes <= MOST_BYTES && memo.templates.len() <= 16);
+            memo.put(Known::default());
+            assert!(memo.bytes <= MOST_BYTES && memo.known.len() <= 16);
         }
     }
 }

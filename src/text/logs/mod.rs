@@ -34,11 +34,14 @@ use std::{borrow::Cow, cell::LazyCell};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
-use super::{Redactor, signature::signature};
+use super::{
+    Redactor,
+    signature::{signature, template},
+};
 use causes::{Causes, Seen};
 use input::Input;
 use join::{Event, Window};
-use memo::Memo;
+use memo::{Known, Memo, Named};
 
 pub use causes::{Cause, MOST_CAUSES, Overflow};
 pub use patterns::{Pattern, PatternFault, PatternKind, Patterns, pattern_fault, regex_fault};
@@ -285,12 +288,19 @@ impl Matcher {
             .level
             .or_else(|| event.lines.iter().filter_map(|line| line.level).max());
         let at = event.lines.iter().find_map(|line| line.time).unwrap_or(self.now);
-        let Some(best) = self.best(event, raw, level, at) else {
+        // What is remembered is of the text as it stands here.
+        let wrapped = event.lines.iter().any(|line| line.wrapped);
+        let secret = matches!(self.redactor.without_known(raw), Cow::Owned(_));
+        let mut known = if wrapped || secret { None } else { self.memo.recall(raw) };
+        let Some(best) = self.named(event, raw, level, at, known.as_mut()) else {
             return;
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let template = self.memo.template(&self.redactor.without_known(&text));
+        let template = match &mut known {
+            Some(known) => self.memo.template(known, &text),
+            None => template(&self.redactor.without_known(&text)).into(),
+        };
         let pattern = &self.patterns.list()[best];
         let seen = Seen {
             pattern,
@@ -301,6 +311,77 @@ impl Matcher {
             let signed = signature(&self.redactor.without_known(&text));
             self.causes.add(template, signed, title(event), &seen, &self.redactor);
         }
+    }
+
+    /// The pattern that names the event, remembered or found.
+    fn named(
+        &mut self,
+        event: &Event<'_>,
+        raw: &str,
+        level: Option<Level>,
+        at: DateTime<Utc>,
+        known: Option<&mut Known>,
+    ) -> Option<usize> {
+        let Some(known) = known.filter(|_| !self.near_start) else {
+            return self.best(event, raw, level, at);
+        };
+        match known.named {
+            Named::Same(of, best) if of == level => {
+                self.near_start = self.is_near_start(at);
+                return best;
+            }
+            Named::Unasked if known.template.is_some() => {
+                // It came before.
+                let named = self.settled(event, raw, level);
+                self.memo.name(known, named);
+            }
+            Named::Unasked | Named::Each | Named::Same(..) => {}
+        }
+        self.best(event, raw, level, at)
+    }
+
+    /// Lines of several processes may come a little out of order.
+    fn is_near_start(&self, at: DateTime<Utc>) -> bool {
+        let window = TimeDelta::seconds(self.patterns.compiled().longest_window.into()) * 2;
+        self.started_at.is_some_and(|started| at - started <= window)
+    }
+
+    /// The pattern that names each event of this spelling and level, away from a start.
+    fn settled(&self, event: &Event<'_>, raw: &str, level: Option<Level>) -> Named {
+        let says = event.says();
+        let within = is_end_of(&says, raw);
+        let settled = |expression: &compiled::Expression| {
+            let in_raw = expression.settled(raw);
+            if in_raw == Some(true) || *says == *raw || (within && !expression.begins_a_line()) {
+                return in_raw;
+            }
+            match (in_raw, expression.settled(&says)) {
+                (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            }
+        };
+        let list = self.patterns.list();
+        for n in self.patterns.compiled().without_window() {
+            let pattern = &list[n];
+            if !in_level(pattern, level) {
+                continue;
+            }
+            let matched = match &pattern.regex {
+                Some(regex) => settled(regex),
+                None => Some(Level::WORDS_FROM_ERROR.iter().any(|word| contains_word(raw, word))),
+            };
+            let excepted = match (&pattern.except, matched) {
+                (Some(except), Some(true)) => settled(except),
+                (_, _) => Some(false),
+            };
+            match (matched, excepted) {
+                (Some(false), _) | (_, Some(true)) => {}
+                (Some(true), Some(false)) if pattern.kind != PatternKind::Start => return Named::Same(level, Some(n)),
+                _ => return Named::Each,
+            }
+        }
+        Named::Same(level, None)
     }
 
     /// The pattern that names the event; marks of a start are noted on the way.
@@ -323,9 +404,7 @@ impl Matcher {
                     && says.as_deref().is_some_and(|says| expression.is_match(says)))
         };
         let list = self.patterns.list();
-        // Lines of several processes may come a little out of order.
-        let window = TimeDelta::seconds(compiled.longest_window.into()) * 2;
-        self.near_start = self.started_at.is_some_and(|started| at - started <= window);
+        self.near_start = self.is_near_start(at);
         let (before, mut start, mut best) = (self.started_at, None, None);
         for n in compiled.by_priority(&candidates) {
             let pattern = &list[n];
@@ -335,13 +414,7 @@ impl Matcher {
             } else {
                 before
             };
-            let in_level = match (pattern.level, level) {
-                (Some(least), Some(level)) => level >= least,
-                // Unknown is not harmless; but what is found by its level alone needs one.
-                (Some(_), None) => pattern.regex.is_some(),
-                (None, _) => true,
-            };
-            if !in_level
+            if !in_level(pattern, level)
                 || !in_window(pattern, started_at, at)
                 || !pattern.regex.as_ref().is_none_or(matches)
                 || pattern.except.as_ref().is_some_and(matches)
@@ -367,6 +440,21 @@ impl Matcher {
 fn is_end_of(end: &str, text: &str) -> bool {
     let before = text.strip_suffix(end).and_then(|rest| rest.bytes().next_back());
     before.is_some_and(|b| !b.is_ascii_alphanumeric() && b != b'_')
+}
+
+/// Whether the level is one on which the pattern counts.
+fn in_level(pattern: &Pattern, level: Option<Level>) -> bool {
+    match (pattern.level, level) {
+        (Some(least), Some(level)) => level >= least,
+        // Unknown is not harmless; but what is found by its level alone needs one.
+        (Some(_), None) => pattern.regex.is_some(),
+        (None, _) => true,
+    }
+}
+
+fn contains_word(text: &str, word: &str) -> bool {
+    let mut windows = text.as_bytes().windows(word.len());
+    windows.any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Whether an event is near enough to a start for a pattern that asks for it.

@@ -59,6 +59,8 @@ pub struct Pattern {
     pub within_seconds: Option<u32>,
     /// Counts only on lines of this level or a worse one; a line without a level passes.
     pub level: Option<Level>,
+    /// Something that has to happen: once a target's log said it, it is expected again within so many minutes.
+    pub expect_every_minutes: Option<u32>,
     /// Without one every line of the level matches.
     pub(super) regex: Option<Expression>,
     /// A line that this matches does not count.
@@ -113,6 +115,8 @@ struct Raw {
     window: Option<Window>,
     #[serde(default)]
     level: Option<Level>,
+    #[serde(default)]
+    expect_every_minutes: Option<u32>,
 }
 
 fn middle() -> u8 {
@@ -185,6 +189,15 @@ impl Patterns {
         })
     }
 
+    /// What has to be said again and again, in how many minutes. The shipped patterns expect nothing, and are not read for it.
+    pub fn expected(&self) -> Vec<(&str, u32)> {
+        let list = self.inner.list.get().map(Vec::as_slice).unwrap_or_default();
+        let every = |pattern: &'_ Pattern| pattern.expect_every_minutes;
+        list.iter()
+            .filter_map(|pattern| Some((pattern.id.as_str(), every(pattern)?)))
+            .collect()
+    }
+
     pub(super) fn compiled(&self) -> &Compiled {
         self.inner.compiled.get_or_init(|| Compiled::new(self.list()))
     }
@@ -199,6 +212,7 @@ fn with_owners(mut list: Vec<Pattern>, rpc_error: Option<&str>) -> Vec<Pattern> 
         priority: OWNERS,
         within_seconds: None,
         level: None,
+        expect_every_minutes: None,
         regex: Some(Expression::new(regex)),
         except: None,
     }));
@@ -307,6 +321,7 @@ impl Check<'_> {
             priority: raw.priority,
             within_seconds: raw.window.map(|window| window.within_seconds),
             level: raw.level,
+            expect_every_minutes: raw.expect_every_minutes,
             regex,
             except,
         })
@@ -343,6 +358,23 @@ impl Check<'_> {
         {
             let what = format!("{} is not between 1 and 86400", window.within_seconds);
             self.fault("window.within_seconds", what, "60");
+        }
+        if let Some(minutes) = raw.expect_every_minutes {
+            if !(1..=50_000).contains(&minutes) {
+                self.fault(
+                    "expect_every_minutes",
+                    format!("{minutes} is not between 1 and 50000"),
+                    "1440",
+                );
+            }
+            if raw.kind == PatternKind::Start {
+                let what = "cannot be expected of a start, which is counted by nobody".to_owned();
+                self.fault(
+                    "expect_every_minutes",
+                    what,
+                    "\"kind\": \"runtime\", \"severity\": \"low\"",
+                );
+            }
         }
         let by_level = raw.level.is_some_and(|level| level >= Level::Error) && raw.kind != PatternKind::Start;
         if raw.regex.is_none() && !by_level {

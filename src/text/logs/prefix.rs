@@ -19,6 +19,8 @@ pub(super) struct Stripped<'a> {
 const MOST_PIECES: usize = 8;
 /// Longest name of a process or group in brackets.
 const LONGEST_NAME: usize = 80;
+/// Of a request, with its dashes.
+const LENGTH_OF_ID: usize = 36;
 
 pub(super) fn strip(line: &str, now: DateTime<Utc>) -> Stripped<'_> {
     let mut stripped = Stripped {
@@ -73,10 +75,12 @@ impl<'a> Stripped<'a> {
         self.to(separated(&rest[found.len..]));
         if by_syslog {
             self.host_and_tag();
-        } else if let Some((id, message)) = self.content.split_once('\t')
-            && id.len() == 36
+        } else if memchr::memchr(
+            b'\t',
+            &self.content.as_bytes()[..self.content.len().min(LENGTH_OF_ID + 1)],
+        ) == Some(LENGTH_OF_ID)
         {
-            self.to(message);
+            self.to(&self.content[LENGTH_OF_ID + 1..]);
         }
         if self.level.is_none() {
             self.level = level_near(self.content);
@@ -279,6 +283,10 @@ impl<'a> Stripped<'a> {
 
     /// `job⇥step⇥time `.
     fn step(&mut self, now: DateTime<Utc>) -> bool {
+        let near = &self.content.as_bytes()[..self.content.len().min(LONGEST_NAME + 1)];
+        if memchr::memchr(b'\t', near).is_none() {
+            return false;
+        }
         let mut columns = self.content.splitn(3, '\t');
         let (Some(job), Some(step), Some(rest)) = (columns.next(), columns.next(), columns.next()) else {
             return false;

@@ -83,7 +83,10 @@ pub(super) fn continues(line: &Framed<'_>) -> bool {
 }
 
 pub(super) fn shape(text: &str) -> Shape {
-    let first = text.lines().next().unwrap_or_default();
+    let first = match memchr::memchr(b'\n', text.as_bytes()) {
+        Some(end) => text[..end].strip_suffix('\r').unwrap_or(&text[..end]),
+        None => text,
+    };
     let content = first.trim_start();
     if content.trim_end().is_empty() {
         return Shape::Blank;

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use serde::Deserialize;
 
 use super::*;
-use crate::model::signal::Severity;
+use crate::{model::signal::Severity, text::signature::usual};
 
 const NOW: &str = "2026-11-29T03:00:20Z";
 const STARTED: &str = "2026-11-29T03:00:00Z agent started\n";
@@ -387,7 +387,7 @@ fn every_fault_of_a_file_is_named_at_once() {
     patterns[6].priority: 101 is more than 100
     patterns[7].window.within_seconds: 0 is not between 1 and 86400
     patterns[8].regex: is missing; only a pattern with "level": "error" or "fatal" can do without
-    patterns[9]: unknown field `colour`, expected one of `id`, `alert`, `regex`, `except`, `severity`, `kind`, `priority`, `window`, `level`
+    patterns[9]: unknown field `colour`, expected one of `id`, `alert`, `regex`, `except`, `severity`, `kind`, `priority`, `window`, `level`, `expect_every_minutes`
     patterns[10].regex: "(?:a{1000}){1000}" is too large (more than 1048576 bytes when compiled)
     patterns[11].except: "\b" matches the empty string
     patterns[13].id: "l" stands twice
@@ -492,6 +492,106 @@ fn what_came_before_changes_no_signature() {
     assert_eq!(signatures(&order), apart);
     order.reverse();
     assert_eq!(signatures(&order), apart);
+}
+
+/// Other texts of the same usual spelling.
+fn alike(text: &str, seed: u64) -> Vec<String> {
+    let mut state = seed;
+    let mut next = move |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let spelled = |text: &str| {
+        let mut out = Vec::new();
+        usual::write(text, &mut out);
+        out
+    };
+    let (usual, mut text, mut found) = (spelled(text), text.to_owned(), Vec::new());
+    let places: Vec<usize> = text
+        .bytes()
+        .enumerate()
+        .filter(|(_, b)| b.is_ascii_hexdigit())
+        .map(|(at, _)| at)
+        .collect();
+    for _ in 0..6 {
+        for at in &places {
+            let other = &b"0123456789abcdef"[next(16)..][..1];
+            let other = std::str::from_utf8(other).unwrap();
+            let mut changed = text.clone();
+            changed.replace_range(at..&(at + 1), other);
+            if spelled(&changed) == usual {
+                text = changed;
+            }
+        }
+        found.push(text.clone());
+    }
+    found
+}
+
+/// Lines of the corpora, and some in which numbers stand where patterns look.
+fn lines_with_numbers() -> Vec<String> {
+    let more = [
+        "ERROR os error 13 and os error 17",
+        "ERROR connect to 10.0.3.7:8123 failed: errno = 111",
+        "ERROR status code: 504 after 120ms",
+        "ERROR got 4014 of dead0000beef in 12s",
+        "ERROR mcp server returned 512 for 5d1c2c1e-1111-4222-8333-944445555666",
+        "ERROR retries exhausted (17 of 17) for bad0bad0",
+        "ERROR timeout of 3000 ms exceeded, order 71",
+        r#"{"level":50,"time":1795921200000,"pid":71,"msg":"order 123456 is lost"}"#,
+        r#"{"level":30,"time":1795921200000,"pid":71,"msg":"order 123456 timed out"}"#,
+        "time=2026-11-29T03:00:00Z level=error msg=\"expected 3 tools, got 2\" span=0123456789abcdef",
+    ];
+    let examples = examples().into_iter().map(|example| example.text);
+    let single = examples.filter(|text| !text.contains('\n') && text.bytes().any(|b| b.is_ascii_digit()));
+    more.map(str::to_owned).into_iter().chain(single).collect()
+}
+
+#[test]
+fn what_is_settled_for_one_text_is_so_for_all_of_its_spelling() {
+    let (mut yes, mut no) = (0, 0);
+    for (n, text) in lines_with_numbers().iter().enumerate() {
+        let others = alike(text, n as u64);
+        for pattern in SHIPPED.list() {
+            for expression in pattern.regex.iter().chain(&pattern.except) {
+                let Some(settled) = expression.settled(text) else {
+                    continue;
+                };
+                *(if settled { &mut yes } else { &mut no }) += 1;
+                for other in others.iter().chain([text]) {
+                    assert_eq!(expression.is_match(other), settled, "{} {other}", pattern.id);
+                }
+            }
+        }
+    }
+    assert!(yes > 20 && no > 500, "{yes} {no}");
+}
+
+#[test]
+fn what_is_remembered_of_a_line_holds_for_all_of_its_spelling() {
+    let all: Vec<Vec<String>> = lines_with_numbers()
+        .iter()
+        .enumerate()
+        .map(|(n, text)| alike(text, n as u64))
+        .collect();
+    let told = |lines: &[&String]| -> BTreeMap<(String, String), u64> {
+        let events: Vec<String> = lines.iter().map(|line| format!("03:00:01 INFO ok\n{line}\n")).collect();
+        let causes = read(&events.concat()).causes.into_iter();
+        causes
+            .map(|cause| ((cause.signature.to_string(), cause.pattern), cause.count))
+            .collect()
+    };
+    for lines in all.iter().take(120) {
+        let mut apart = BTreeMap::new();
+        for line in lines {
+            for (cause, count) in told(&[line]) {
+                *apart.entry(cause).or_default() += count;
+            }
+        }
+        assert_eq!(told(&lines.iter().collect::<Vec<_>>()), apart, "{lines:?}");
+    }
 }
 
 #[test]

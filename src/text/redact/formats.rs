@@ -168,6 +168,39 @@ impl Scan<'_> {
 
     /// `scheme://user:password@host` and `scheme://long-token@host`.
     fn url(&self, from: usize) -> Option<Hit> {
+        self.password_of_url(from).or_else(|| self.key_of_node(from))
+    }
+
+    /// `https://rpc.example/eth/<key>`: providers of blockchain nodes take the key as a part of the path.
+    fn key_of_node(&self, from: usize) -> Option<Hit> {
+        let host = self.run(from, LONGEST_JUDGED, |b| {
+            b.is_ascii_alphanumeric() || b".-:".contains(&b)
+        });
+        let named = |part: &str| matches!(part, "rpc" | "mainnet" | "testnet" | "sepolia" | "holesky");
+        if !self.text[from..host].split(['.', '-']).any(named) || self.behind(host) != b'/' {
+            return None;
+        }
+        let mut start = host + 1;
+        loop {
+            let end = self.run(start, LONGEST_JUDGED, |b| Chars::WordDash.contains(b));
+            let part = &self.text[start..end];
+            let digits = part.bytes().filter(u8::is_ascii_digit).count();
+            // Hashes and addresses of the chain are no keys.
+            if part.len() >= 24 && digits >= 3 && !part.starts_with("0x") {
+                return Some(Hit {
+                    start,
+                    end,
+                    kind: "token",
+                });
+            }
+            if self.behind(end) != b'/' {
+                return None;
+            }
+            start = end + 1;
+        }
+    }
+
+    fn password_of_url(&self, from: usize) -> Option<Hit> {
         let authority_end = self.run(from, LONGEST_JUDGED, |b| {
             !(b.is_ascii_whitespace() || b"/?#\"'<>`|\\,".contains(&b))
         });
@@ -282,6 +315,23 @@ mod tests {
             ),
             ("postgres://app:***@db/app", "postgres://app:***@db/app"),
             ("postgres://app:${PW}@db/app", "postgres://app:${PW}@db/app"),
+        ] {
+            assert_eq!(redact(text), want);
+        }
+    }
+
+    #[test]
+    fn addresses_of_nodes_lose_their_key_only() {
+        for (text, want) in [
+            (
+                "https://rpc.node.invalid/eth/0a1b2c3d4e5f60718293a4b5c6d7e8f9 failed",
+                "https://rpc.node.invalid/eth/[redacted:token] failed",
+            ),
+            ("https://rpc.node.invalid/eth", "https://rpc.node.invalid/eth"),
+            (
+                "https://mainnet.invalid/tx/0x0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+                "https://mainnet.invalid/tx/0x0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+            ),
         ] {
             assert_eq!(redact(text), want);
         }

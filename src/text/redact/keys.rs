@@ -167,7 +167,8 @@ impl Scan<'_> {
         {
             return Some(end);
         }
-        if self.text[value.start..value.end].len() <= 12 && is_scheme(&self.text[value.start..value.end]) {
+        let first = &self.text[value.start..value.end];
+        if (first.len() <= 12 && is_scheme(first)) || (*name == Name::Authorization && self.is_rare_scheme(&value)) {
             let next = self.skip(value.end, |b| b == b' ');
             if next > value.end {
                 let end = self.value_end(next);
@@ -207,6 +208,19 @@ impl Scan<'_> {
         Some(value.end)
     }
 
+    /// `Splunk 5d1c…`: whatever the word, what follows it is the credential if it is long and no word.
+    fn is_rare_scheme(&self, first: &Value) -> bool {
+        let word = &self.text[first.start..first.end];
+        let next = self.skip(first.end, |b| b == b' ');
+        let credential = &self.text[next..self.value_end(next)];
+        let plain = word.len() <= 24 && word.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+        !first.quoted
+            && plain
+            && next > first.end
+            && credential.len() >= 16
+            && credential.bytes().any(|b| b.is_ascii_digit())
+    }
+
     /// `Digest …, response="…"` and `AWS4-HMAC-SHA256 …, Signature=…`: of the fields only the proof is secret.
     fn proof(&self, from: usize, hits: &mut Vec<Hit>) -> Option<usize> {
         const SCHEMES: [(&str, &str); 2] = [("Digest ", "response="), ("AWS4-HMAC-SHA256 ", "Signature=")];
@@ -222,10 +236,12 @@ impl Scan<'_> {
         Some(value.end)
     }
 
-    /// `private key: …`: a name of two words with a space between.
+    /// `private key: …`, `tls.key: …`: a name of two words with a space or point between.
     fn spoken_name(&self, start: usize, end: usize) -> Option<Name> {
-        const SPOKEN: [&str; 8] = [
+        const SPOKEN: [&str; 10] = [
             "private key",
+            "master key",
+            "tls key",
             "secret key",
             "api key",
             "access key",
@@ -236,7 +252,8 @@ impl Scan<'_> {
         ];
         let before = self
             .text
-            .get(self.text.floor_char_boundary(start.saturating_sub(11))..end)?;
+            .get(self.text.floor_char_boundary(start.saturating_sub(11))..end)?
+            .replace('.', " ");
         let said = SPOKEN.iter().any(|name| {
             let at = before.len().checked_sub(name.len());
             at.and_then(|at| before.get(at..))
@@ -404,6 +421,12 @@ mod tests {
             ("password: str = \"fake0fake\"", "password: str = \"[redacted:key]\""),
             ("<password>fake0fake</password>", "<password>[redacted:key]</password>"),
             ("DB_PASS=Fake0&Fake1", "DB_PASS=[redacted:key]"),
+            (
+                "Authorization: Acme fake0fake0fake0fake0",
+                "Authorization: Acme [redacted:key]",
+            ),
+            ("config/master.key: fake0fake0", "config/master.key: [redacted:key]"),
+            ("SECRET_KEY_BASE=fake0fake0", "SECRET_KEY_BASE=[redacted:key]"),
             (r#"{"pass":"Fake0Fake1"}"#, r#"{"pass":"[redacted:key]"}"#),
             ("db.pass=Fake0Fake1 ok", "db.pass=[redacted:key] ok"),
             (
@@ -444,6 +467,11 @@ mod tests {
             "std::token::Secret",
             "token == other_token0",
             "csrf_token=undefined",
+            "DB_PASSWORD=op://shop/db/password",
+            "config set --secret dbPassword",
+            "pub password: SecretString,",
+            "mutation Login($email: String!, $password: String!) { login }",
+            "tls.key: /etc/shop/tls.key",
         ] {
             assert_eq!(redact(text), text);
         }

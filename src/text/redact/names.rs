@@ -53,6 +53,8 @@ const SECRET_KEYS: [&str; 19] = [
     "functions",
     "subscription",
 ];
+/// Words behind a name that say in which form it comes.
+const FORMS: [&str; 5] = ["base", "data", "b64", "base64", "pem"];
 /// Words before `token` that make it a place in a list.
 const LIST_TOKENS: [&str; 8] = [
     "page",
@@ -90,7 +92,10 @@ pub(super) enum Name {
 
 impl Name {
     pub(super) fn of(identifier: &str) -> Option<Self> {
-        let words = words(identifier);
+        let mut words = words(identifier);
+        if words.len() > 2 && words.last().is_some_and(|word| FORMS.contains(&word.as_str())) {
+            words.pop();
+        }
         let last = words.last()?.as_str();
         let before = words.len().checked_sub(2).map_or("", |n| words[n].as_str());
         let ends = |ends: &[&str]| ends.iter().any(|end| last.ends_with(end));
@@ -195,6 +200,9 @@ mod tests {
             ("bypass", false),
             ("nextPageToken", false),
             ("GITHUB_PAT", true),
+            ("secret_key_base", true),
+            ("client-key-data", true),
+            ("certificate-authority-data", false),
             ("SEED_PHRASE", true),
         ] {
             assert_eq!(Name::of(name).is_some(), secret, "{name}");

@@ -19,7 +19,7 @@ const BOT: std::ops::RangeInclusive<usize> = 30..=36;
 /// So many of each kind of character: names of code have few digits.
 const LEAST_OF_A_KIND: usize = 3;
 /// What announces a password in a command, behind which an argument follows.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 22] = [
     "curl ",
     "wget ",
     "sshpass -p",
@@ -34,6 +34,14 @@ const COMMANDS: [&str; 14] = [
     "ldapadd ",
     "ldapmodify ",
     "authtoken ",
+    "snyk auth ",
+    "mongo ",
+    "mongosh ",
+    "mongodump ",
+    "mongorestore ",
+    "mongoexport ",
+    "mongoimport ",
+    " /user:",
 ];
 
 static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| super::finder(COMMANDS, false));
@@ -50,10 +58,11 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             "mysql " => joined_option(line),
             "login " => login(line).or_else(|| option(line, " -p ")).or_else(|| argument(line)),
             "redis-cli " => option(line, "-a "),
-            "-passin pass:" | "-passout pass:" => word(line, 0),
+            "-passin pass:" | "-passout pass:" | "authtoken " | "snyk auth " => word(line, 0),
             ".pgpass: " => last_field(line),
             "ldapsearch " | "ldapadd " | "ldapmodify " => option(line, "-w "),
-            "authtoken " => argument(line),
+            command if command.starts_with("mongo") => option(line, " -p "),
+            " /user:" => word(line, 0).and_then(|(_, end)| word(line, end)),
             _ => encoded(line),
         };
         if let Some((start, end)) = value {
@@ -251,6 +260,14 @@ mod tests {
             (
                 "machine h login bot password fakePw1",
                 "machine h login bot password [redacted:password]",
+            ),
+            (
+                "mongosh --host db -u app -p fakePw1 shop",
+                "mongosh --host db -u app -p [redacted:password] shop",
+            ),
+            (
+                "net use Z: \\\\nas\\share /user:svc fakePw1",
+                "net use Z: \\\\nas\\share /user:svc [redacted:password]",
             ),
             (
                 r#"{"auth":"ZmFrZTpmYWtlZmFrZQ=="}"#,

@@ -72,12 +72,25 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         "[object",
         "nan",
     ];
-    let lower = value.to_ascii_lowercase();
+    /// Where secrets are kept: the name of one there is none.
+    const KEPT: [&str; 9] = [
+        "op://",
+        "vault:",
+        "ssm:",
+        "arn:",
+        "sm://",
+        "keyvault:",
+        "bao:",
+        "projects/",
+        "secretref:",
+    ];
+    let lower = value.trim_end_matches(['!', '?']).to_ascii_lowercase();
     let mut bytes = value.bytes();
     let same = bytes.next().is_none_or(|first| bytes.all(|b| b == first));
     same || WORDS.contains(&lower.as_str())
         || value.contains(MARK)
         || lower.starts_with("[redacted")
+        || KEPT.iter().any(|place| lower.starts_with(place))
         || lower.starts_with("your")
         || lower.ends_with("xxx")
         || ["${", "$(", "{{", "<", "%(", "%s", "***", "...", "xxxx", "-----BEGIN"]
@@ -136,7 +149,7 @@ pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> 
     if quoted {
         return !is_sentence(value);
     }
-    if looks_like_code(value) {
+    if looks_like_code(value) || (digits == 0 && is_named(value)) || is_file(value) {
         return false;
     }
     let prose = value
@@ -144,6 +157,19 @@ pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> 
         .all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'\'' | b'.' | b':' | b'!' | b'?'))
         || (digits == 0 && value.bytes().skip(1).all(|b| b.is_ascii_lowercase()));
     !prose || (tight && value.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// `dbPassword`, `SecretString`: the name of a variable or a type.
+fn is_named(value: &str) -> bool {
+    const TYPES: [&str; 6] = ["String", "Str", "Bytes", "Secret", "Token", "Password"];
+    let plain = value.bytes().all(|b| b.is_ascii_alphabetic());
+    let humps = value.bytes().skip(1).filter(u8::is_ascii_uppercase).count();
+    plain && humps == 1 && TYPES.iter().any(|kind| value.ends_with(kind))
+}
+
+/// `/etc/shop/tls.key`.
+fn is_file(value: &str) -> bool {
+    value.starts_with('/') && value.contains('.') && !value.contains(['+', '='])
 }
 
 /// A sentence about the value is not the value.

@@ -51,7 +51,7 @@ const fn format(prefix: &'static str, chars: Chars, least: usize, word_start: bo
     }
 }
 
-pub(super) const FORMATS: [Format; 252] = {
+pub(super) const FORMATS: [Format; 257] = {
     use Chars::{Alnum, Hex, HexDash, Token, Upper, Word, WordDash};
     [
         format("ghp_", Word, 20, false),
@@ -306,5 +306,11 @@ pub(super) const FORMATS: [Format; 252] = {
         format("chainstack.com/", Hex, 32, false),
         format("chainstacklabs.com/", Hex, 32, false),
         format("nodereal.io/v1/", Hex, 32, false),
+        // What private keys begin with in base64: PRIVATE, RSA, EC, OPENSSH, ENCRYPTED.
+        format("LS0tLS1CRUdJTiBQUklW", Token, 40, false),
+        format("LS0tLS1CRUdJTiBSU0Eg", Token, 40, false),
+        format("LS0tLS1CRUdJTiBFQyBQ", Token, 40, false),
+        format("LS0tLS1CRUdJTiBPUEVO", Token, 40, false),
+        format("LS0tLS1CRUdJTiBFTkNS", Token, 40, false),
     ]
 };

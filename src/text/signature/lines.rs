@@ -37,12 +37,12 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) \S+ \d{3} in |",
         r"\[?(?:info|debug|trace)\]?[: ]|cache (?:hit|miss|restored)|progress: |a complete log of this run|",
         r"note: (?:run with|some details)|process completed with exit code 1\b|(?:cleaning up|terminate) orphan process|",
-        r"region: |[\w ]{3,30} loaded from |failed to build in |build failed in |stack backtrace:|goroutine \d+ |created by |traceback \(most recent|\.\.\. \d+ more|",
+        r"region: |[\w ]{3,30} loaded from |failed to build in |build failed in |stack backtrace:|goroutine \d+ |exit status 2$|created by |traceback \(most recent|\.\.\. \d+ more|",
         r"during handling of the above|the above exception was|\(use `?node --|\(background on this error|",
         r"[\d. ]+ms$|\d+ (?:passed|failed|skipped)\b|tests?:? +\d|test (?:suites|files)|snapshots:|time:|ran all test|duration|start at|",
-        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: \S+$|digest: |(?:async )?def \w+\(.*:$|length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|<|rust_|_|\S+::\S|main$)|",
+        r"test result: |host: |node\.js v\d|node:[a-z_/]+:\d+$|throw |triggeruncaught|(?:request|trace|span|event)_?id: \S+$|digest: |\[?parameters: |params: \[|bindings: \[|(?:async )?def \w+\(.*:$|length: |position: |line: '?\d|args: |file: |routine: |errno: |\d+: (?:0x|<|rust_|_|\S+::\S|main$)|",
         r"(?:fail|crit|warn): [\w.]+\[\d+\]$|(?:unhandled )?exception[.:]?$|<asynchronous suspension>|fatal exception: |process: \S+, pid: \d|[╷╵│]|\d+ │|",
-        r">? *\d+ \||[|^~\s\-=_⎯─}{\])(\[]*$)"
+        r">? *\d+ \||[\x22|^~\s\-=_⎯─}{\])(\[]*$)"
     ))
     .ok()
 });
@@ -81,7 +81,7 @@ fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
     let mut echo = false;
     let mut thrown = None;
     for line in lines {
-        let content = line.trim();
+        let content = framing::without_level(line.trim());
         if content.is_empty() {
             continue;
         }
@@ -111,7 +111,7 @@ fn understand<'a>(lines: &[Cow<'a, str>]) -> Vec<Line<'a>> {
         }
         echo = false;
         out.push(Line::Message(match line {
-            Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
+            Cow::Borrowed(line) => Cow::Borrowed(framing::without_level(line.trim())),
             Cow::Owned(_) => Cow::Owned(content.to_owned()),
         }));
     }
@@ -187,7 +187,22 @@ fn unpack<'a>(line: &'a str, out: &mut Vec<Cow<'a, str>>) {
             return;
         }
     }
+    if let Some((message, context)) = with_context(line) {
+        out.push(Cow::Borrowed(message));
+        fields(&context, out);
+        return;
+    }
     out.push(Cow::Borrowed(&line[..line.floor_char_boundary(LONGEST_LINE)]));
+}
+
+/// A message and, behind a tab, what the logger knew about it.
+fn with_context(line: &str) -> Option<(&str, serde_json::Map<String, serde_json::Value>)> {
+    if !line.ends_with('}') {
+        return None;
+    }
+    let at = line.find("\t{\"")?;
+    let context = serde_json::from_str(&line[at + 1..]).ok()?;
+    (at > 0 && at < LONGEST_LINE).then_some((&line[..at], context))
 }
 
 fn fields(object: &serde_json::Map<String, serde_json::Value>, out: &mut Vec<Cow<'_, str>>) {
@@ -202,8 +217,17 @@ fn fields(object: &serde_json::Map<String, serde_json::Value>, out: &mut Vec<Cow
         }
     }
     // Loggers name the place that wrote the line.
-    if let Some(serde_json::Value::String(caller)) = object.get("caller") {
-        out.push(Cow::Owned(["at ", caller].concat()));
+    let written = ["caller", "source"].into_iter().find_map(|key| match object.get(key)? {
+        serde_json::Value::String(place) if place.contains(':') => Some(place.clone()),
+        serde_json::Value::Object(place) => Some(format!(
+            "{}:{}",
+            place.get("file")?.as_str()?,
+            place.get("line")?.as_u64()?
+        )),
+        _ => None,
+    });
+    if let Some(place) = written {
+        out.push(Cow::Owned(["at ", &place].concat()));
     }
 }
 
@@ -220,12 +244,19 @@ mod tests {
 
     #[test]
     fn structured_lines_say_their_fields() {
+        let line = "pull failed\t{\"pair\": \"ann\", \"error\": \"dns\"}";
+        assert_eq!(read(line), ["pull failed", "dns"].map(|m| Line::Message(m.into())));
         let line = r#"{"level":"ERROR","fields":{"message":"refresh failed","error":"dns"},"target":"api::feeds"}"#;
         let want = ["refresh failed", "dns", "api::feeds"].map(|m| Line::Message(m.into()));
         assert_eq!(read(line), want);
-        let line = r#"{"level":"error","caller":"store/cart.go:31","msg":"save failed"}"#;
-        assert!(
-            matches!(&read(line)[..], [Line::Message(_), Line::Frame(Frame::Own(place), _)] if place.file == "store/cart.go")
-        );
+        for place in [
+            r#""caller":"store/cart.go:31""#,
+            r#""source":{"function":"main.save","file":"/src/store/cart.go","line":31}"#,
+        ] {
+            let line = format!(r#"{{"level":"error",{place},"msg":"save failed"}}"#);
+            assert!(
+                matches!(&read(&line)[..], [Line::Message(_), Line::Frame(Frame::Own(place), _)] if place.file == "store/cart.go")
+            );
+        }
     }
 }

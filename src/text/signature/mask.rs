@@ -18,6 +18,7 @@ pub(super) fn mask(line: &str) -> String {
         out: Output::new(line.len()),
         words: Context::new(line),
         record: pairs::is_record(line),
+        statement: statement(line),
         key: "",
     };
     while let Some(first) = scan.rest.bytes().next() {
@@ -42,6 +43,8 @@ struct Scan<'a> {
     words: Context<'a>,
     /// The line is a list of `key=value`.
     record: bool,
+    /// What is left of the line behind the verb of a statement of SQL.
+    statement: usize,
     /// The run that ends right before the rest.
     key: &'a str,
 }
@@ -132,23 +135,38 @@ impl<'a> Scan<'a> {
     /// The length of what was put in and could not be read, where the words before the quote say so. Nothing that the
     /// code names follows them.
     fn quoted_input(&self, quote: u8) -> Option<usize> {
-        const READING: [&str; 6] = [
+        const READING: [&str; 8] = [
             "For input string: ",
             "could not convert string to float: ",
+            "invalid literal for int() with base <n>: ",
             "Invalid UUID string: ",
             "invalid UUID: ",
             "failed for value ",
             "is not a valid ObjectId: ",
+            "Duplicate entry ",
         ];
         let said = self.out.tail(64);
         let typed = || {
             let (_, kind) = said.rsplit_once("input syntax for type ")?;
             kind.ends_with(": ").then_some(())
         };
-        if !READING.iter().any(|words| said.ends_with(words)) && typed().is_none() {
+        let said = said.trim_end_matches('\\');
+        let indexed = || said.ends_with(": ") && said.contains("dup key: {");
+        let parsed = || said.ends_with(": parsing ") && said.contains("strconv.");
+        if !READING.iter().any(|words| said.ends_with(words))
+            && typed().is_none()
+            && !parsed()
+            && !indexed()
+            && !self.is_literal(quote, said)
+        {
             return None;
         }
         self.rest.bytes().position(|b| b == quote)
+    }
+
+    /// A value in a statement of SQL.
+    fn is_literal(&self, quote: u8, said: &str) -> bool {
+        quote == b'\'' && self.rest.len() < self.statement && said.ends_with(['(', ',', '=', ' ', '['])
     }
 
     fn run(&mut self) {
@@ -233,7 +251,8 @@ impl<'a> Scan<'a> {
         } else if shape.dots > 0 && self.out.ends_with_host_in_bracket() && shape.is_host() {
             self.whole("<host>");
         } else if let Some(masked) = shapes::whole(core, &shape, self.words.tail) {
-            self.whole(masked);
+            let version = masked == "<host>" && self.words.previous.eq_ignore_ascii_case("version");
+            self.whole(if version { "<n>" } else { masked });
             let behind = self.words.tail.as_bytes();
             if masked == "<time>"
                 && matches!(behind, [b' ', b'A' | b'P', b'M', ..])
@@ -273,6 +292,21 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// How much of the line stands behind the verb of a statement of SQL.
+fn statement(line: &str) -> usize {
+    const VERBS: [(&str, &str); 4] = [
+        ("INSERT INTO ", "VALUES"),
+        ("SELECT ", " FROM "),
+        ("UPDATE ", " SET "),
+        ("DELETE FROM ", " WHERE "),
+    ];
+    let behind = |(verb, more): (&str, &str)| {
+        let at = line.find(verb)?;
+        line[at..].contains(more).then_some(line.len() - at)
+    };
+    VERBS.into_iter().find_map(behind).unwrap_or(0)
+}
+
 /// A path without the line and column behind it.
 fn without_place(path: &str) -> &str {
     path.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':')
@@ -295,8 +329,7 @@ fn redacted_as(mark: &str) -> &'static str {
     match mark {
         "[redacted:mail]" => "<mail>",
         "[redacted:ip]" => "<host>",
-        "[redacted:phone]" | "[redacted:card]" => "<n>",
-        _ => "<secret>",
+        _ => "<n>",
     }
 }
 
@@ -345,6 +378,23 @@ mod tests {
             ),
             ("moved /srv/data/part_7/file to /var/lib/x", "moved <path> to <path>"),
             ("slot R02-M1-N0-C:J12-U11 is hot", "slot <n> is hot"),
+            (
+                "INSERT INTO \"rates\" (\"pair\") VALUES ('wxxmdr', 3)",
+                "INSERT INTO \"rates\" (\"pair\") VALUES ('<v>', <n>)",
+            ),
+            ("(version 25.2.1.38 (official))", "(version <n> (official))"),
+            ("node rabbit@mq8 is down", "node rabbit@mq<n> is down"),
+            (
+                "Duplicate entry 'ann' for key 'name'",
+                "Duplicate entry '<v>' for key 'name'",
+            ),
+            ("at 0x7f12 thread T5", "at <n> thread <n>"),
+            ("assert 422 == 421", "assert <n> == <n>"),
+            ("assert 422 == 200", "assert 422 == <n>"),
+            (
+                "strconv.Atoi: parsing \"xhcl\": invalid syntax",
+                "strconv.Atoi: parsing \"<v>\": invalid syntax",
+            ),
         ] {
             assert_eq!(mask(line), want, "{line}");
         }

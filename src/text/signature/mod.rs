@@ -56,6 +56,36 @@ pub fn signature(text: &str) -> Signed {
     signed(template(text), text)
 }
 
+/// Stands before a name that is signed as it is. Text that was cleaned cannot hold it.
+pub const EXACT: char = '\u{2}';
+
+/// The signature of what a cause was signed by: a text, or, behind [`EXACT`], a name of which nothing is masked.
+pub fn sign(signed: &str) -> Signed {
+    match signed.strip_prefix(EXACT) {
+        None => signature(signed),
+        Some(name) => Signed {
+            signature: super::named(name),
+            template: name.replace(EXACT, ": "),
+            label: signature(&name.replace(EXACT, " ")).label,
+            culprit: None,
+        },
+    }
+}
+
+/// What stands for a name that is signed as it is; of a family of like ones that name begins with the family's.
+pub fn exact(family: Option<&str>, name: &str) -> String {
+    match family {
+        Some(family) => format!("{EXACT}{family}{EXACT}{name}"),
+        None => format!("{EXACT}{name}"),
+    }
+}
+
+/// The family of what was signed by a name.
+pub fn family(signed: &str) -> Option<&str> {
+    let (family, _) = signed.strip_prefix(EXACT)?.split_once(EXACT)?;
+    Some(family)
+}
+
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
     template_of_usual(&usual::spelled(&visible(text)))

@@ -137,10 +137,29 @@ fn is_name(word: &str, starts: bool, words: &Context<'_>) -> bool {
     if !status {
         return false;
     }
+    if words.compares_statuses() {
+        return true;
+    }
     let next = words.next();
     let named_next = next.len() > 1 && next.starts_with(|c: char| c.is_ascii_uppercase());
     let measured = is_one_of(next, &MEASURING) || is_one_of(words.previous, &MEASURING);
     (named_next || words.is_last()) && !measured && words.is_failing()
+}
+
+/// Whether the only numbers are two that a server answers with, at least one of them for a failure.
+pub(super) fn are_two_statuses(line: &str) -> bool {
+    const FAILURES: [&str; 13] = [
+        "400", "401", "403", "404", "405", "409", "410", "415", "422", "429", "500", "501", "503",
+    ];
+    let mut numbers = line
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let (Some(one), Some(other), None) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return false;
+    };
+    let answer = |word: &str| word.len() == 3 && word.starts_with(['2', '3']);
+    let failure = |word: &str| FAILURES.contains(&word);
+    (failure(one) && (failure(other) || answer(other))) || (answer(one) && failure(other))
 }
 
 /// The unit that stands behind one space as a word of its own, and the length of both.

@@ -7,7 +7,7 @@ const RECORD: usize = 3;
 const LONGEST_VALUE: usize = 512;
 
 /// Keys whose value tells causes apart; sorted.
-const NAMING: [&str; 50] = [
+const NAMING: [&str; 51] = [
     "action",
     "cause",
     "class",
@@ -30,6 +30,7 @@ const NAMING: [&str; 50] = [
     "func",
     "function",
     "hint",
+    "info",
     "job",
     "kind",
     "logger",

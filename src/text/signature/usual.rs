@@ -160,12 +160,18 @@ impl Place<'_> {
         } else {
             kept
         };
-        let marked = matches!(self.before(), b'+' | b'%' | b'\\' | b'<');
+        let marked = matches!(self.before(), b'+' | b'%' | b'\\' | b'<') || self.is_level();
         if kept == word.len() || marked || self.is_of_address() || self.is_of_groups() || self.is_code() {
             word.len()
         } else {
             kept
         }
+    }
+
+    /// As loggers for Node write it.
+    fn is_level(&self) -> bool {
+        let before = self.bytes[..self.start].trim_ascii_end();
+        before.strip_suffix(b":").is_some_and(|key| key.ends_with(b"level\""))
     }
 
     /// A word not far before it says that a short number is a code.

@@ -18,6 +18,7 @@ const NUMBERED: [&str; 28] = [
 pub(super) struct Context<'a> {
     line: &'a str,
     failing: OnceCell<bool>,
+    comparing: OnceCell<bool>,
     /// The two words before, empty where something masked or a mark stands there.
     pub(super) before: &'a str,
     pub(super) previous: &'a str,
@@ -34,6 +35,7 @@ impl<'a> Context<'a> {
         Self {
             line,
             failing: OnceCell::new(),
+            comparing: OnceCell::new(),
             before: "",
             previous: "",
             tail: "",
@@ -77,6 +79,17 @@ impl<'a> Context<'a> {
         self.tail
             .bytes()
             .all(|b| b.is_ascii_whitespace() || b"\"'`()<>[]{},;|=".contains(&b))
+    }
+
+    /// The line compares one status of a request with another: `assert 422 == 200`, `expected 500 to be 200`.
+    pub(super) fn compares_statuses(&self) -> bool {
+        *self.comparing.get_or_init(|| {
+            let compared = ["assert", "expected", "want", "got"];
+            let begins = compared
+                .iter()
+                .any(|word| contains_word(&self.line[..self.line.floor_char_boundary(16)], word));
+            begins && numbers::are_two_statuses(self.line)
+        })
     }
 
     /// The line speaks of a request or a failure, so that a number can be a status.
@@ -188,13 +201,13 @@ impl<'a> Word<'a, '_> {
             None if self.has & (DIGIT | UNDERSCORE) == 0 || self.has == DIGIT || self.is_named(words) => {
                 out.push_str(self.text);
             }
-            None => segments(self.text, out),
+            None => segments(self.text, self.before() == b'@', out),
         }
     }
 
     fn mask(&self, words: &mut Context<'a>, out: &Output) -> Option<&'static str> {
         let bytes = self.text.as_bytes();
-        if self.is_suffix(out) || self.is_called_id(words) {
+        if self.is_suffix(out) || self.is_called_id(words) || self.is_thread(words) {
             return Some("<n>");
         }
         if self.has & DIGIT == 0 {
@@ -279,6 +292,15 @@ impl<'a> Word<'a, '_> {
         odd && self.at == 0 && self.text.len() >= 6 && words.previous.eq_ignore_ascii_case("id")
     }
 
+    /// `thread T5`.
+    fn is_thread(&self, words: &Context<'_>) -> bool {
+        let number = self.text.strip_prefix('T').unwrap_or_default();
+        self.at == 0
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+            && words.previous.eq_ignore_ascii_case("thread")
+    }
+
     /// `-7d9f8b6c5d-x2x9z`: what an orchestrator puts behind a name, without vowels so that no word comes out.
     fn is_suffix(&self, out: &Output) -> bool {
         let bytes = self.text.split('_').next().unwrap_or_default().as_bytes();
@@ -332,8 +354,8 @@ fn is_made(word: &str) -> bool {
     groups >= 3 || longest >= 5
 }
 
-/// `broadcast_9_piece0`, `storage234`, `req_4fZk29TbQxLm`: counters and ids in the names that machines make.
-fn segments(word: &str, out: &mut Output) {
+/// `broadcast_9_piece0`, `storage234`, `req_4fZk29TbQxLm`, `rabbit@mq8`: counters and ids in the names that machines make.
+fn segments(word: &str, of_host: bool, out: &mut Output) {
     let made = is_made(word);
     for (n, segment) in word.split('_').enumerate() {
         if n > 0 {
@@ -342,7 +364,9 @@ fn segments(word: &str, out: &mut Output) {
         let letters = segment.trim_end_matches(|c: char| c.is_ascii_digit());
         let digits = segment.len() - letters.len();
         let small = letters.bytes().all(|b| b.is_ascii_lowercase());
-        let counted = (small && (letters.len() >= 3 || digits >= 3) && !NUMBERED.contains(&letters)) || made;
+        let counted = (small && (letters.len() >= 3 || digits >= 3) && !NUMBERED.contains(&letters))
+            || made
+            || (of_host && small && letters.len() >= 2);
         if n > 0 && is_id(segment) {
             out.push_number();
         } else if digits > 0 && (letters.is_empty() || counted) {

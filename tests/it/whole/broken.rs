@@ -296,7 +296,7 @@ fn a_file_or_a_program_that_cannot_be_read_is_named_alone() {
     fs::remove_file(&log).unwrap();
     check("logs", "failed not-found");
     fs::create_dir(&log).unwrap();
-    check("logs", "failed io");
+    check("logs", "failed not-a-file");
     fs::remove_dir(&log).unwrap();
     // Nobody writes to it: to open it would take for ever.
     rustix::fs::mknodat(
@@ -307,7 +307,7 @@ fn a_file_or_a_program_that_cannot_be_read_is_named_alone() {
         0,
     )
     .unwrap();
-    check("logs", "failed io");
+    check("logs", "failed not-a-file");
     fs::remove_file(&log).unwrap();
     fs::write(&log, kept).unwrap();
 

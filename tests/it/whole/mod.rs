@@ -251,7 +251,7 @@ fn each_source_tells_what_is_wrong_with_it() {
     assert_eq!(code, Some(0), "{text}");
     insta::assert_snapshot!(told(&snapshot).join("\n"), @r"
     actions | ci | error | CI is red: Nightly / unit: tests.test_cart.Cart.test_total
-    alertmanager | alert | critical | QueueTooLong
+    alertmanager | alert | critical | QueueTooLong on shop
     exceptions | exception | error | ZeroDivisionError: division by zero
     exec | probe | critical | disk: DISK CRITICAL - 2% free
     jsonrpc | probe | error | node: the node lags behind its reference

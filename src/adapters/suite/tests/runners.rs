@@ -1,20 +1,10 @@
-//! Real runs of the runners that `scripts/test` installs: pytest, jest, vitest, mocha.
+//! Real runs of the runners that `scripts/test` installs: pytest, jest, vitest, mocha, go.
 
-use super::*;
+use super::{testing::installed, *};
 
 /// A tree with what was installed, or nothing where it was not.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "only a test run may be without the runners, and not everywhere"
-)]
-fn installed(part: &str, files: &[(&str, &str)]) -> Option<(Bench, PathBuf)> {
-    let deps = Path::new(env!("CARGO_MANIFEST_DIR")).join(".test-deps");
-    if !deps.join(part).exists() {
-        assert!(std::env::var_os("CI").is_none(), "{part} is missing: run scripts/test");
-        println!("skipped: {part} is missing");
-        return None;
-    }
-    Some((Bench::new(files), deps))
+fn bench_with(part: &str, files: &[(&str, &str)]) -> Option<(Bench, PathBuf)> {
+    Some((Bench::new(files), installed(part)?))
 }
 
 const SHOP: &str = "def half(n):\n    return n / 2\n\ndef checked(n):\n    assert n, 'product'\n    return n\n";
@@ -86,7 +76,7 @@ async fn pytest_results_are_told_apart() {
         ("tests/test_load.py", "import nothing_there\n"),
         ("pytest.ini", "[pytest]\naddopts = -x\npythonpath = .\n"),
     ];
-    let Some((bench, deps)) = installed("pytest", &files) else {
+    let Some((bench, deps)) = bench_with("pytest", &files) else {
         return;
     };
     let mut options = of_python(&bench, &deps);
@@ -123,7 +113,7 @@ async fn a_pytest_run_that_ends_early_or_forges_its_report_is_unreadable() {
         "def test_a(): raise KeyboardInterrupt\n",
         "import tick_pytest_report as report, glob\ndef test_a():\n    open(report.ORDER['report'], 'w').close()\n",
     ] {
-        let Some((bench, deps)) = installed("pytest", &[("tests/test_a.py", text)]) else {
+        let Some((bench, deps)) = bench_with("pytest", &[("tests/test_a.py", text)]) else {
             return;
         };
         let options = of_python(&bench, &deps);
@@ -160,7 +150,7 @@ const TOLD: [&str; 6] = [
 async fn of_javascript(name: &str, file: &str, head: &str, more: &str, never: &[&str], command: &str) {
     let text = format!("{head}{CASES}{more}");
     let files = [("lib.cjs", LIBRARY), (file, text.as_str()), ("package.json", "{}")];
-    let Some((bench, deps)) = installed(&format!("node_modules/{name}"), &files) else {
+    let Some((bench, deps)) = bench_with(&format!("node_modules/{name}"), &files) else {
         return;
     };
     std::os::unix::fs::symlink(deps.join("node_modules"), bench.tree().join("node_modules")).unwrap();
@@ -247,7 +237,7 @@ async fn a_file_of_javascript_that_does_not_load_is_no_red() {
         ("test/a.test.js", "require('../nothing');\ntest('a', () => {});\n"),
         ("package.json", "{}"),
     ];
-    let Some((bench, deps)) = installed("node_modules/jest", &files) else {
+    let Some((bench, deps)) = bench_with("node_modules/jest", &files) else {
         return;
     };
     std::os::unix::fs::symlink(deps.join("node_modules"), bench.tree().join("node_modules")).unwrap();
@@ -290,4 +280,124 @@ async fn another_runner_is_read_by_its_reports() {
     );
     let suite = bench.run("python3 run.py").await;
     assert!(suite.unreadable.unwrap().contains("`-m pytest` can be read"));
+}
+
+const GO_SHOP: &str = "package shop\n\nfunc First(items []string) string { return items[0] }\n";
+const GO_TESTS: &str = r#"package shop
+
+import "testing"
+
+func TestOk(t *testing.T) { t.Log("fine") }
+func TestCrash(t *testing.T) { First(nil) }
+func TestGroup(t *testing.T) {
+	t.Run("ok", func(t *testing.T) {})
+	t.Run("no", func(t *testing.T) { t.Errorf("got %d", 1) })
+}
+func TestSkip(t *testing.T) { t.Skip("later") }
+func TestDeep(t *testing.T) {
+	t.Run("crash", func(t *testing.T) { First(nil) })
+}
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	t.Log("beside the others")
+}
+func TestLast(t *testing.T) { helper(t) }
+"#;
+const GO_HELPER: &str =
+    "package shop\n\nimport \"testing\"\n\nfunc helper(t *testing.T) {\n\tt.Helper()\n\tt.Fatal(\"no\")\n}\n";
+
+/// Go's build cache is kept from run to run, as a home is that a setup made.
+fn of_go(bench: &Bench) -> SuiteOptions {
+    let cache = bench.tree().with_file_name("go-build").to_string_lossy().into_owned();
+    SuiteOptions {
+        toolchain_env: vec![("GOCACHE".to_owned(), cache)],
+        ..bench.options()
+    }
+}
+
+#[tokio::test]
+async fn a_crash_of_go_leaves_the_other_results() {
+    let files = [
+        ("go.mod", "module acme.example/shop\n\ngo 1.19\n"),
+        ("shop.go", GO_SHOP),
+        ("shop_test.go", GO_TESTS),
+        ("helper_test.go", GO_HELPER),
+        ("plain/plain.go", "package plain\n"),
+        (
+            "broken/broken_test.go",
+            "package broken\n\nimport \"testing\"\n\nfunc TestB(t *testing.T) { none() }\n",
+        ),
+    ];
+    let Some((bench, _)) = bench_with("go", &files) else {
+        return;
+    };
+    let suite = bench.run_with("go test ./...", &of_go(&bench)).await;
+    readable(&suite);
+    let shop = |line: &str| format!("acme.example/shop > {line}");
+    assert_eq!(
+        summary(&suite),
+        [
+            "TestCrash error",
+            "TestDeep pass",
+            "TestDeep/crash error",
+            "TestGroup pass",
+            "TestGroup/no fail!",
+            "TestGroup/ok pass",
+            "TestLast fail!",
+            "TestOk pass",
+            "TestSkip skip",
+            "TestSlow pass",
+        ]
+        .map(shop)
+    );
+    let crash = &suite.tests[&shop("TestCrash")][0];
+    assert_eq!(
+        crash.message,
+        "panic: runtime error: index out of range [0] with length 0"
+    );
+    assert!(crash.trace.contains("shop.First"), "{}", crash.trace);
+    assert_eq!(
+        suite.load_errors,
+        ["acme.example/shop/broken: broken/broken_test.go:5:28: undefined: none"]
+    );
+
+    let options = SuiteOptions {
+        only: Some(Only {
+            files: Vec::new(),
+            ids: vec![shop("TestGroup/no"), shop("TestOk")],
+        }),
+        ..of_go(&bench)
+    };
+    let suite = bench.run_with("go test ./...", &options).await;
+    readable(&suite);
+    let alone = [
+        "TestGroup pass",
+        "TestGroup/no fail!",
+        "TestGroup/ok pass",
+        "TestOk pass",
+    ];
+    assert_eq!(summary(&suite), alone.map(shop));
+}
+
+#[tokio::test]
+async fn a_go_program_that_leaves_early_is_unreadable() {
+    let leaves = "package shop\n\nimport (\n\t\"fmt\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n\
+                  func TestA(t *testing.T) {\n\tfmt.Print(\"--- PASS: TestA (0.00s)\\nPASS\\n\")\n\tsyscall.Exit(0)\n}\n";
+    let files = [
+        ("go.mod", "module acme.example/shop\n\ngo 1.19\n"),
+        ("shop_test.go", leaves),
+    ];
+    let Some((bench, _)) = bench_with("go", &files) else {
+        return;
+    };
+    let suite = bench.run_with("go test ./...", &of_go(&bench)).await;
+    assert!(suite.unreadable.is_some(), "{suite:?}");
+}
+
+#[test]
+fn what_node_loads_first_stands_after_the_owners_options() {
+    let owner = [("NODE_OPTIONS".to_owned(), "--no-warnings".to_owned())];
+    let line = |owner: &[(String, String)]| javascript::preloaded("/a b/intact.cjs", owner).1;
+    assert_eq!(line(&[]), "--require \"/a b/intact.cjs\"");
+    assert_eq!(line(&owner), "--no-warnings --require \"/a b/intact.cjs\"");
 }

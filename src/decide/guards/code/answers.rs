@@ -107,7 +107,7 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
         let inputs: Vec<Id> = patterns
             .iter()
             .flat_map(inside)
-            .filter(|p| is_literal(new, *p))
+            .filter(|p| is_literal(new, *p) && !is_bound(new, *p))
             .collect();
         if answers(tests, old, new, id, &inputs, *body) {
             hits.push(reject("special-cased", new, id, WHY));
@@ -127,6 +127,14 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
 
 fn is_literal(ast: &Ast<'_>, id: Id) -> bool {
     matches!(ast.kind(id), Kind::Text | Kind::Number) && ast.kids(id).is_empty()
+}
+
+/// An end of a range stands for every value up to it.
+fn is_bound(ast: &Ast<'_>, id: Id) -> bool {
+    let patterns = ast.above(id).take_while(|up| ast.kind(*up) != Kind::Arm);
+    patterns
+        .filter(|up| !matches!(ast.kind(*up), Kind::Text | Kind::Block))
+        .any(|up| ast.source(up).contains("..") || ast.flat(up).starts_with("in "))
 }
 
 fn value(ast: &Ast<'_>, id: Id) -> String {
@@ -310,6 +318,14 @@ fn is_table_of_answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id) -> bool {
     let local = ast
         .above(id)
         .any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda));
+    // A map that is given back or along is a result; one that answers is looked into.
+    let place = ast.above(id).next().map(|up| ast.kind(up));
+    if matches!(
+        place,
+        Some(Kind::Call | Kind::Return | Kind::Pair | Kind::List | Kind::Throw)
+    ) {
+        return false;
+    }
     let pairs: Vec<Id> = ast.kids_of(id, Kind::Pair).collect();
     pairs.iter().any(|pair| {
         let [key, answer] = ast.kids(*pair) else { return false };

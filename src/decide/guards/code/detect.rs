@@ -3,9 +3,12 @@
 use super::{fresh, reject, words};
 use crate::decide::guards::{
     Hit,
+    lines::number,
     listed::{listed, words as words_of},
     syntax::{Ast, Grammar, Id, Kind, literal},
+    view::File,
 };
+use crate::model::evidence::GuardVerdict;
 
 const WHY: &str = "the source looks whether tests run";
 
@@ -112,10 +115,12 @@ fn called(ast: &Ast<'_>, id: Id) -> bool {
         "cfg" => args.first().is_some_and(|a| ast.flat(*a) == "test"),
         "testing.Testing" | "testing.Short" => true,
         "flag.Lookup" => texts.iter().any(|t| t.starts_with("test.")),
-        "defined" | "class_exists" => texts.iter().any(|t| is_runner(t)),
+        "defined" | "class_exists" => texts.iter().any(|t| is_runner(t) || listed(VARIABLES, t)),
         _ => {
             // Something is looked for in a mirror: `argv.includes("jest")`, `HasSuffix(os.Args[0], ".test")`.
-            let mirror = words(ast, id).iter().any(|w| listed(MIRRORS, w));
+            let mirror = words(ast, id)
+                .iter()
+                .any(|w| listed(MIRRORS, w.trim_start_matches('$')) || *w == "$0");
             let tests = texts.iter().any(|t| is_runner(t) || is_test_text(t));
             mirror && tests && !ast.flat(id).contains("import (")
         }
@@ -297,4 +302,29 @@ fn is_doubled(ast: &Ast<'_>, mark: Id) -> bool {
         .walk(Ast::ROOT)
         .filter(|n| ast.kind(*n) == Kind::Function && ast.word(*n) == name);
     same.count() > 1
+}
+
+/// Words by which a program without a grammar here finds its runner.
+const PLAIN: &[&str] = &[
+    "BATS_TEST_",
+    "BATS_VERSION",
+    "BATS_RUN_",
+    "XCTestConfigurationFilePath",
+    "XCTestCase",
+    "ExUnit",
+    "PYTEST_CURRENT_TEST",
+    "Mix.env() == :test",
+    "Mix.env == :test",
+    "TEST_RUNNER",
+];
+
+/// The same for text that no grammar reads: a new line of the source names a runner.
+pub(super) fn plain(file: &File<'_>, hits: &mut Vec<Hit>) {
+    let (old, new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
+    let fresh = |line: &&str| !old.contains(line.trim()) && !line.trim_start().starts_with(['#', '/', '-', '*', '@']);
+    let named = |line: &str| PLAIN.iter().any(|w| line.contains(w));
+    for (at, line) in new.lines().enumerate().filter(|(_, l)| fresh(l) && named(l)) {
+        let hit = Hit::new("special-cased", GuardVerdict::Reject, WHY.to_owned());
+        hits.push(hit.at(number(at)).is(line.trim()));
+    }
 }

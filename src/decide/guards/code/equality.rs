@@ -66,7 +66,37 @@ fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
     } else {
         &["true", "True"]
     };
-    value.is_some_and(|v| words.contains(&ast.source(v)))
+    let says = |v: Id| words.contains(&ast.source(v));
+    value.is_some_and(|v| {
+        let or = ast.kind(v) == Kind::Binary && matches!(ast.word(v), "||" | "or");
+        says(v) || or && ast.kids(v).iter().any(|k| says(*k)) || asks_the_kind(ast, v) && has_fields(ast, id)
+    })
+}
+
+/// `isinstance(other, Colour)`, `other instanceof Batch`, `other.is_a?(Sap)`
+fn asks_the_kind(ast: &Ast<'_>, id: Id) -> bool {
+    match ast.kind(id) {
+        Kind::Binary => matches!(ast.word(id), "instanceof" | "is"),
+        Kind::Call => ast.chain(id).last().is_some_and(|l| {
+            matches!(
+                l.name,
+                "isinstance" | "is_a?" | "kind_of?" | "instance_of?" | "isInstance"
+            )
+        }),
+        _ => false,
+    }
+}
+
+/// The class around it holds values that may differ.
+fn has_fields(ast: &Ast<'_>, id: Id) -> bool {
+    let class = ast.above(id).find(|up| ast.kind(*up) == Kind::Class);
+    let body = class.and_then(|c| ast.body(c));
+    body.is_some_and(|b| {
+        ast.walk(b).any(|n| {
+            ast.kind(n) == Kind::Assign
+                || ast.kind(n) == Kind::Type && ast.grammar == super::super::syntax::Grammar::Python
+        })
+    })
 }
 
 /// Members that it reads.

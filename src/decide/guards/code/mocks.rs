@@ -55,6 +55,7 @@ fn mocks(ast: &Ast<'_>) -> Vec<Id> {
         "mockReturnValue",
         "mockResolvedValue",
         "and_return",
+        "stubs",
         "when",
         "doReturn",
         "given",
@@ -136,15 +137,20 @@ fn is_unit(
             }
             // `patch("package.module.name")`, `setattr("package.module.name", …)`
             ("patch" | "setattr" | "stub_const", Some(path)) => {
-                let last = path.rsplit(['.', ':']).next().unwrap_or_default();
-                units.contains(last)
+                let mut parts = path.rsplit(['.', ':']);
+                let last = parts.next().unwrap_or_default();
+                // What the test itself has imported is what it is about.
+                let own = parts
+                    .next()
+                    .is_some_and(|module| file.name().split('.').next() == Some(module));
+                own || units.contains(last)
             }
             // `receive(:name)`
-            ("receive" | "stub", Some(name)) => {
+            ("receive" | "stub" | "stubs", Some(name)) => {
                 // Minitest's `object.stub(:name, value) { … }`
                 let object = links.first().map_or("", |l| l.name);
-                let own =
-                    link.name == "stub" && args.len() > 1 && object.starts_with(|c: char| c == '@' || c.is_lowercase());
+                let own = (link.name == "stubs" || link.name == "stub" && args.len() > 1)
+                    && object.starts_with(|c: char| c == '@' || c.is_lowercase());
                 units.contains(name) && (own && object != "allow" || on_unit(ast, id, units))
             }
             // `spyOn(object, "name")`, `patch.object(object, "name")`, `setattr(object, "name", …)`
@@ -190,6 +196,7 @@ fn made_in_set_up(ast: &Ast<'_>, id: Id, name: &str) -> bool {
 fn on_unit(ast: &Ast<'_>, id: Id, units: &BTreeSet<String>) -> bool {
     let statement = ast
         .above(id)
+        .take_while(|up| !matches!(ast.kind(*up), Kind::Lambda | Kind::Function | Kind::Block))
         .filter(|up| ast.kind(*up) == Kind::Call)
         .last()
         .unwrap_or(id);
@@ -197,7 +204,27 @@ fn on_unit(ast: &Ast<'_>, id: Id, units: &BTreeSet<String>) -> bool {
     let object = links.first().and_then(|l| l.arg(0));
     object.is_some_and(|o| {
         let name = ast.chain(o).last().map(|l| l.name).unwrap_or_default();
-        name.starts_with(char::is_uppercase) && units.contains(name) || matches!(name, "subject" | "described_class")
+        let named = name.starts_with(char::is_uppercase) && units.contains(name);
+        named || matches!(name, "subject" | "described_class") || is_described(ast, name)
+    })
+}
+
+/// `let(:unit) { described_class.new }`
+fn is_described(ast: &Ast<'_>, name: &str) -> bool {
+    let lets = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call);
+    lets.filter(|n| {
+        ast.kids(*n)
+            .first()
+            .is_some_and(|c| matches!(ast.word(*c), "let" | "let!" | "subject"))
+    })
+    .any(|n| {
+        let title = ast.kids(n).get(1).filter(|t| ast.kind(**t) == Kind::Text);
+        let same = title.is_some_and(|t| literal::inner(ast.source(*t)) == name);
+        let body = ast.kids(n).last().filter(|b| ast.kind(**b) == Kind::Lambda);
+        same && body.is_some_and(|b| {
+            ast.walk(*b)
+                .any(|w| ast.kind(w) == Kind::Name && ast.word(w) == "described_class")
+        })
     })
 }
 

@@ -28,8 +28,16 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
     let mut out = Vec::new();
     let tests = answers::Tests::of(diff, files, trees);
     for (at, file) in files.iter().enumerate() {
-        let (old, new) = (trees.old.get(&at), trees.new.get(&at));
-        let Some(new) = new else { continue };
+        let Some(new) = trees.new.get(&at) else {
+            if file.is_source() && file.grammar.is_none() {
+                let mut hits = Vec::new();
+                detect::plain(file, &mut hits);
+                out.extend(hits.into_iter().map(|hit| (at, hit)));
+            }
+            continue;
+        };
+        let moved = || moved_from(files, at).and_then(|from| trees.old.get(&from));
+        let old = trees.old.get(&at).or_else(moved);
         let mut hits = Vec::new();
         if matches!(file.kind, Kind::Test(_) | Kind::Runner) || file.name().contains("setup") {
             infra::check(file, old, new, &mut hits);
@@ -47,6 +55,22 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
     }
     out.extend(suppress::check(diff, files, trees));
     out
+}
+
+/// The file that this new one was: gone from its place, with more than half of its lines here.
+fn moved_from(files: &[File<'_>], at: usize) -> Option<usize> {
+    let file = &files[at];
+    let new = file.new.filter(|_| file.change.old.is_none())?;
+    let lines: BTreeSet<&str> = new.lines().map(str::trim).filter(|l| l.len() > 3).collect();
+    let shared = |other: &File<'_>| {
+        let gone = other
+            .old
+            .filter(|_| other.change.new.is_none() && other.grammar == file.grammar);
+        let was = gone.into_iter().flat_map(str::lines).map(str::trim);
+        was.filter(|l| lines.contains(l)).count()
+    };
+    let best = (0..files.len()).max_by_key(|n| shared(&files[*n]))?;
+    (2 * shared(&files[best]) > lines.len()).then_some(best)
 }
 
 fn reject(rule: &'static str, ast: &Ast<'_>, id: Id, why: &str) -> Hit {

@@ -138,6 +138,9 @@ fn suppressions(file: &File<'_>, text: Option<&str>, ast: Option<&Ast<'_>>) -> V
         for id in ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Mark) {
             out.extend(mark(ast, id));
         }
+        if ast.grammar == Grammar::Kotlin {
+            out.extend(of_file(text));
+        }
     } else if file.is_source() || matches!(file.kind, FileKind::Test(_)) {
         for (at, line) in text.lines().enumerate() {
             let begins = ["//", "#", "--", "/*", "<!--", "%", ";"];
@@ -148,6 +151,21 @@ fn suppressions(file: &File<'_>, text: Option<&str>, ast: Option<&Ast<'_>>) -> V
         }
     }
     out
+}
+
+/// Kotlin: `@file:Suppress("…")`
+fn of_file(text: &str) -> Vec<Suppression> {
+    let lines = text.lines().enumerate();
+    let found = lines.filter(|(_, l)| l.trim_start().starts_with("@file:Suppress("));
+    found
+        .map(|(at, line)| Suppression {
+            key: line.split_whitespace().collect(),
+            line: number(at),
+            shown: super::super::content::visible(line),
+            reach: Reach::Blanket,
+            reason: false,
+        })
+        .collect()
 }
 
 /// Nothing else stands on its line.
@@ -167,6 +185,8 @@ const WORDS: &[(&str, Option<Reach>, Option<Reach>)] = &[
     ("eslint-disable", Some(Reach::Blanket), Some(Reach::Blanket)),
     ("tslint:disable", Some(Reach::Blanket), Some(Reach::One)),
     ("stylelint-disable", Some(Reach::Blanket), Some(Reach::One)),
+    ("biome-ignore-all", Some(Reach::Blanket), Some(Reach::Blanket)),
+    ("biome-ignore-start", Some(Reach::Blanket), Some(Reach::Blanket)),
     ("biome-ignore", Some(Reach::Blanket), Some(Reach::One)),
     ("deno-lint-ignore-file", Some(Reach::Blanket), Some(Reach::Blanket)),
     ("deno-lint-ignore", Some(Reach::Blanket), Some(Reach::One)),
@@ -190,6 +210,7 @@ const WORDS: &[(&str, Option<Reach>, Option<Reach>)] = &[
     ("nosec", Some(Reach::Blanket), Some(Reach::One)),
     ("nosemgrep", Some(Reach::Blanket), Some(Reach::One)),
     ("nosonar", Some(Reach::Blanket), Some(Reach::Blanket)),
+    ("nolint:all", Some(Reach::Blanket), Some(Reach::Blanket)),
     ("nolint", Some(Reach::Blanket), Some(Reach::One)),
     ("lint:file-ignore", Some(Reach::Blanket), Some(Reach::Blanket)),
     ("lint:ignore", Some(Reach::Blanket), Some(Reach::One)),

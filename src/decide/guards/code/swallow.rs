@@ -19,8 +19,25 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     }
     for id in fresh(old, new, &[Kind::Call]) {
         call(new, id, hits);
+        if forgets(new, id) {
+            hits.push(reject(
+                RULE,
+                new,
+                id,
+                "every error of this block is answered with a value",
+            ));
+        }
     }
     dropped(old, new, hits);
+}
+
+/// Kotlin's `runCatching { … }.getOrDefault(0)`
+fn forgets(ast: &Ast<'_>, id: Id) -> bool {
+    let links = ast.chain(id);
+    let [.., attempt, last] = links.as_slice() else {
+        return false;
+    };
+    attempt.name == "runCatching" && matches!(last.name, "getOrDefault" | "getOrNull")
 }
 
 /// How a handler treats what it caught.

@@ -68,6 +68,9 @@ impl Scan<'_, '_> {
 
     pub(super) fn chain(&mut self, id: Id) {
         let ast = self.ast;
+        if self.own_helper(id) {
+            return;
+        }
         if let Some(found) = claims(ast, id) {
             self.push(id, found);
             // What is looked at may hold checks of its own only in the callbacks of waiting helpers.
@@ -82,6 +85,17 @@ impl Scan<'_, '_> {
             self.push(id, vec![Claim::new(Strength::Type, args.clone(), args)]);
         }
         self.callbacks(id, &links);
+    }
+
+    /// A helper of the file whose name alone says that it asserts: what it checks stands in its body.
+    fn own_helper(&mut self, id: Id) -> bool {
+        let links = self.ast.chain(id);
+        let name = match links.as_slice() {
+            [only] if only.args.is_some() => only.name,
+            [owner, last] if matches!(owner.name, "self" | "this") && last.args.is_some() => last.name,
+            _ => return false,
+        };
+        words::is_assertion(&plain(name)) && self.helpers.contains_key(name) && self.follow(name, id)
     }
 
     /// Functions that are given to a call and run by it.
@@ -117,7 +131,7 @@ impl Scan<'_, '_> {
                     if later || chained {
                         s.weaker(NOT_AWAITED);
                     }
-                    if word == "catchunwind" {
+                    if matches!(word.as_str(), "catchunwind" | "runcatching") {
                         s.weaker(SWALLOWED);
                     }
                 },

@@ -6,7 +6,7 @@ use super::{
     checks::{SWALLOWED, Scan},
     find::{Find, Place},
     made::statements,
-    rows,
+    outside, rows,
     switch::Runs,
     words::{Strength, plain},
 };
@@ -45,14 +45,14 @@ impl Find<'_, '_> {
                 }
             }
             "methodsource" | "testcasesource" | "memberdata" | "dataprovider" | "dynamicdata" => {
-                let name = ast.walk(mark).find(|n| ast.kind(*n) == Kind::Text);
-                let name = name.map(|n| {
-                    literal::inner(ast.source(n))
-                        .rsplit(['#', ':'])
-                        .next()
-                        .unwrap_or_default()
-                });
-                self.table_of(name.unwrap_or_default(), place);
+                let text = ast.walk(mark).find(|n| ast.kind(*n) == Kind::Text);
+                // `[MemberData(nameof(Hours))]`
+                let named = || ast.tokens(mark).iter().rev().find(|t| t.kind == Kind::Name);
+                let name = match text {
+                    Some(text) => literal::inner(ast.source(text)),
+                    None => named().map_or("", |t| ast.token_text(t)),
+                };
+                self.table_of(name.rsplit(['#', ':']).next().unwrap_or_default(), place);
             }
             "csvsource" | "valuesource" | "enumsource" => {
                 let list = ast.walk(mark).find(|n| ast.kind(*n) == Kind::List);
@@ -88,6 +88,11 @@ impl Find<'_, '_> {
                     .unwrap_or(last),
             )
         };
+        let body = self.helpers.get(name).and_then(|id| ast.body(*id));
+        if let Some(rows) = body.and_then(|b| rows::yielded(ast, &self.outer, b)) {
+            place.tables.push(rows);
+            return;
+        }
         let function = self.helpers.get(name).copied().and_then(given);
         let field = self
             .outer
@@ -136,6 +141,10 @@ impl Find<'_, '_> {
             all.add(row);
             written.add(row);
         }
+        let acted = outside::acted(ast, &scope, body);
+        if role == Role::Test {
+            self.bodies.insert(body);
+        }
         let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone())
             .with_foreign(self.foreign)
             .run(body);
@@ -164,6 +173,7 @@ impl Find<'_, '_> {
             checks: found.checks,
             all,
             written,
+            acted,
             statements: statements(ast, body),
             body: ast.flat(body),
         });
@@ -205,6 +215,7 @@ impl Find<'_, '_> {
             checks: Vec::new(),
             all: Bag::default(),
             written: Bag::default(),
+            acted: Bag::default(),
             statements: Vec::new(),
             body: String::new(),
         });

@@ -12,7 +12,7 @@ use super::{
     truth::{Claim, truth},
     words::{self, Strength, plain},
 };
-use crate::decide::guards::syntax::{Ast, Id, Kind};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind};
 
 /// Checks of one case that are looked at.
 const MOST: usize = 2_000;
@@ -158,9 +158,22 @@ impl<'x, 'a> Scan<'x, 'a> {
                     self.weaker(UNREACHED);
                 }
             }
+            // Go: what is thrown behind this place ends the test as a success.
+            Kind::Other if self.recovers(id) => self.weaker(SWALLOWED),
             Kind::If if (self.ends(id) || self.leaves_row(id)) && !self.fails(id) => self.weaker(SOMETIMES),
             _ => {}
         }
+    }
+
+    /// `defer func() { recover() }()`, with nothing that fails.
+    fn recovers(&self, id: Id) -> bool {
+        let source = self.ast.source(id);
+        let recovers = self.ast.grammar == Grammar::Go && source.starts_with("defer") && source.contains("recover()");
+        recovers
+            && !self
+                .ast
+                .walk(id)
+                .any(|n| self.ast.kind(n) == Kind::Call && self.is_failing(n))
     }
 
     /// A branch leaves the body.
@@ -389,6 +402,12 @@ impl<'x, 'a> Scan<'x, 'a> {
                     .iter()
                     .any(|a| is_broad(ast, *a) || ast.source(*a).contains("AssertionError"));
                 swallows |= own;
+            } else if matches!(
+                word.as_str(),
+                "assertnumqueries" | "djangoassertnumqueries" | "assertlogs" | "assertnologs" | "assertchanges"
+            ) {
+                let args = ast.kids(call).get(1..).unwrap_or_default().to_vec();
+                self.push(call, vec![Claim::new(Strength::Exact, vec![body], args)]);
             } else if word == "suppress" {
                 swallows = true;
             } else {

@@ -1,6 +1,6 @@
 //! Whether one check can stand for another.
 
-use super::{Check, bag::Bag, words::Strength};
+use super::{Case, Check, bag::Bag, words::Strength};
 use crate::decide::guards::syntax::literal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +12,20 @@ pub(super) enum Cover {
 
 /// Whether the head's check wants at least what the base's does.
 pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
+    if let Some(plain) = not_nothing(old)
+        && !new.negated
+        && new.strength >= Strength::Part
+        && !wants_nothing(new)
+    {
+        return covers(&plain, new, case);
+    }
     // The message of an error is looked at where the error is wanted, or behind it.
     let by_message = new.raises && old.of_error && new.strength >= Strength::Part;
     let strong = (new.strength >= old.strength || by_message)
         && new.softened.iter().all(|w| old.softened.contains(w))
         && (new.weak.is_none() || new.weak == old.weak)
         && new.tolerance.unwrap_or(0.0) <= old.tolerance.unwrap_or(0.0)
+        && !shuffled(old, new)
         && polarity(old, new);
     let whole = new.strength == Strength::Exact && new.room > 1 && old.room == 1;
     // A message that is given in full has its part in it.
@@ -58,6 +66,85 @@ fn polarity(old: &Check, new: &Check) -> bool {
     old.negated == new.negated || (old.negated && new.strength == Strength::Exact && old.strength < Strength::Part)
 }
 
+/// A text that the pattern of the base finds.
+fn fits_pattern(pattern: &str, value: &str) -> bool {
+    let bare = pattern.trim_start_matches('r').trim_matches(['/', '"', '\'']);
+    let special = bare.contains(['^', '$', '\\', '.', '*', '+', '[']) && bare.len() > 2 && bare.len() < 500;
+    special && regex::Regex::new(bare).is_ok_and(|r| r.is_match(value.trim_matches('"')))
+}
+
+/// Whether a look at a part of a thing stands in a check of the whole, which may hold many such parts.
+pub(super) fn stands_in_whole(old: &Check, new: &Check, case: &Bag) -> bool {
+    in_whole(old, new).is_some_and(|part| covers(&part, new, case) == Cover::Same)
+}
+
+/// A part of a thing, where the head wants the whole: by which key it was found stands in the whole or needs no place.
+fn in_whole(old: &Check, new: &Check) -> Option<Check> {
+    let entries = new
+        .whole
+        .filter(|_| new.strength == Strength::Exact && new.tolerance.is_none())?;
+    if old.keys.is_empty() && !old.counts || old.whole.is_some() {
+        return None;
+    }
+    let mut part = old.clone();
+    let counted = entries.to_string();
+    for side in &mut part.sides {
+        *side = without_accessors(side);
+        side.names.retain(|n| !old.fields.contains(n));
+        let none = |s: &Bag| s.is_empty() || s.values.iter().any(|v| v == "null");
+        let wants_none = old.strength == Strength::Exact && old.sides.iter().any(none);
+        side.values.retain(|v| {
+            let key = old.keys.contains(v)
+                && (new.flat.contains(v.trim_matches('"')) || wants_none || v.parse::<f64>().is_ok());
+            let count = old.counts && *v == counted;
+            !(key || count || wants_none && v == "null")
+        });
+    }
+    Some(part)
+}
+
+/// Words for a value that is none.
+fn is_nothing(value: &str) -> bool {
+    matches!(value, "null" | "\"\"" | "0" | "false")
+}
+
+fn wants_nothing(check: &Check) -> bool {
+    check.sides.iter().flat_map(|s| &s.values).any(|v| is_nothing(v))
+}
+
+/// "There is one" in the words "it is not none".
+fn not_nothing(check: &Check) -> Option<Check> {
+    let nothing = |b: &Bag| !b.values.is_empty() && b.names.is_empty() && b.values.iter().all(|v| is_nothing(v));
+    let found = check.sides.iter().any(nothing) && check.row.is_empty();
+    (check.negated && check.strength >= Strength::Part && found).then(|| {
+        let mut plain = check.clone();
+        plain.negated = false;
+        plain.strength = Strength::Truthy;
+        for side in plain.sides.iter_mut().chain(plain.bare.iter_mut()) {
+            side.values.retain(|v| !is_nothing(v));
+        }
+        plain
+    })
+}
+
+/// The same elements in another order, where the order is looked at.
+fn shuffled(old: &Check, new: &Check) -> bool {
+    let sorted = |check: &Check| {
+        let mut all = check.listed.clone();
+        all.sort();
+        all
+    };
+    // A list of which one is the beginning of the other is another list.
+    let other_length = !old.listed.is_empty()
+        && !new.listed.is_empty()
+        && old.listed.len() != new.listed.len()
+        && (old.listed.iter().all(|e| new.listed.contains(e)) || new.listed.iter().all(|e| old.listed.contains(e)));
+    old.strength == Strength::Exact
+        && new.strength == Strength::Exact
+        && old.listed != new.listed
+        && (sorted(old) == sorted(new) || other_length)
+}
+
 /// Names and values of the old side are in the new one. Where the check became stricter, a part of a text may have
 /// become the text, and a word for truth a value.
 fn holds(
@@ -89,7 +176,7 @@ fn holds(
             || place
             || counts && listed.is_some_and(|all| value.parse() == Ok(all))
             || apart.is_some_and(|a| literal::value(value) == Some(a))
-            || new.values.iter().any(|v| v.contains(inner))
+            || new.values.iter().any(|v| v.contains(inner) || fits_pattern(inner, v))
     })
 }
 
@@ -106,6 +193,11 @@ fn without_accessors(bag: &Bag) -> Bag {
         "index",
         "get_mut",
         "containsKey",
+        "len",
+        "length",
+        "size",
+        "count",
+        "calls",
     ];
     let mut bag = bag.clone();
     bag.names.retain(|n| !ways.contains(&n.as_str()));
@@ -128,4 +220,38 @@ pub(super) fn nearest<'c>(old: &Check, checks: &'c [Check], room: &[usize]) -> O
         .map(|(c, _)| (score(c), c))
         .max_by_key(|(s, c)| (*s, std::cmp::Reverse(c.line)));
     best.filter(|(s, _)| *s > 0).map(|(_, c)| c)
+}
+
+/// `expect.assertions(2)` says nothing more where every check runs.
+pub(super) fn counts_itself(check: &Check, new: &Case) -> bool {
+    let plan = ["assertions", "hasAssertions", "plan"];
+    let says = check.flat.split(' ').nth(2).is_some_and(|w| plan.contains(&w));
+    let all_run =
+        new.checks.iter().all(|c| c.weak.is_none()) && !new.statements.iter().any(|s| s.flat.starts_with("try"));
+    let wanted = check.own.values.first().and_then(|v| v.parse::<usize>().ok());
+    says && all_run && new.checks.len() >= wanted.unwrap_or(1)
+}
+
+/// In what a check of the head falls short of one of the base.
+pub(super) fn weaker(old: &Check, new: &Check) -> (&'static str, &'static str) {
+    match new.weak {
+        Some(why) if old.weak.is_none() => {
+            let rule = if why.contains("swallowed") {
+                "swallowed-failure"
+            } else {
+                "assertion-loosened"
+            };
+            return (rule, why);
+        }
+        _ => {}
+    }
+    if new.strength == Strength::Nothing {
+        ("assertion-loosened", "the check cannot fail any more")
+    } else if new.strength < old.strength {
+        ("assertion-loosened", "the check is weaker than it was")
+    } else if old.tolerance.unwrap_or(0.0) < new.tolerance.unwrap_or(0.0) {
+        ("assertion-loosened", "the check allows a wider difference than it did")
+    } else {
+        ("expectation-rewritten", "what the check wants is another value")
+    }
 }

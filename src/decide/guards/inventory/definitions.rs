@@ -16,6 +16,8 @@ pub(super) struct Scope<'a> {
     pub(super) foreign: Rc<BTreeMap<String, Bag>>,
     /// Definitions are left where they are.
     pub(super) shallow: bool,
+    /// Parts of the text that are passed over.
+    pub(super) without: Rc<BTreeSet<Id>>,
     /// Bound, but not to a value that is known: parameters, loops.
     pub(super) bound: BTreeSet<&'a str>,
     /// Of these, the ones that run through a table: names of their columns are nobody's vocabulary.
@@ -195,6 +197,11 @@ impl<'a> Scope<'a> {
         found.len()
     }
 
+    pub(super) fn leaving_out(mut self, parts: Rc<BTreeSet<Id>>) -> Self {
+        self.without = parts;
+        self
+    }
+
     pub(super) fn with_foreign(mut self, bags: BTreeMap<String, Bag>) -> Self {
         self.foreign = Rc::new(bags);
         self
@@ -213,7 +220,7 @@ pub(super) fn is_field(ast: &Ast<'_>, id: Id) -> bool {
         .next()
         .is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id));
     let owner = root.is_some_and(|o| match ast.word(*o) {
-        "self" | "this" => ast.grammar != Grammar::Rust,
+        "self" | "this" | "cls" | "$this" => ast.grammar != Grammar::Rust,
         "s" | "suite" | "ts" => ast.grammar == Grammar::Go,
         _ => false,
     });

@@ -32,7 +32,7 @@ impl<'a> Scope<'a> {
 
     fn fill(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
         open.steps += 1;
-        if bag.values.len() >= MOST || open.steps > STEPS {
+        if bag.values.len() >= MOST || open.steps > STEPS || self.without.contains(&id) {
             return;
         }
         match ast.kind(id) {
@@ -55,6 +55,8 @@ impl<'a> Scope<'a> {
                 return;
             }
             Kind::Pair => return self.pair(ast, id, open, bag),
+            // What a parameter has where nobody gives it stands beside the tests, too.
+            Kind::Params if !self.without.is_empty() => {}
             Kind::Type | Kind::Params | Kind::Mark | Kind::Import => return,
             Kind::Call if self.message_only(ast, id) => return,
             Kind::Call => return self.call(ast, id, open, bag),
@@ -68,7 +70,10 @@ impl<'a> Scope<'a> {
     /// A field of what a loop runs through.
     pub(super) fn is_column(&self, ast: &Ast<'a>, id: Id) -> bool {
         let root = ast.kids(id).first().filter(|o| ast.kind(**o) == Kind::Name);
-        root.is_some_and(|o| self.looped.contains(ast.word(*o)))
+        // Rust calls a function that is a column in parentheses; this is a method.
+        let up = ast.above(id).next().filter(|_| ast.grammar == Grammar::Rust);
+        let method = up.is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id));
+        !method && root.is_some_and(|o| self.looped.contains(ast.word(*o)))
     }
 
     /// A part of an error that was caught to be looked at.
@@ -212,7 +217,10 @@ impl<'a> Scope<'a> {
     /// A field of the suite, which its set-up gave a value.
     fn field(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
         let name = ast.source(id);
-        let defs = self.definitions(name);
+        let mut defs = self.definitions(name);
+        if defs.is_empty() {
+            defs = self.definitions(&format!("cls.{}", ast.word(id)));
+        }
         if defs.is_empty() {
             // Only the receiver of a suite in Go is known to be none of the product's.
             if ast.grammar != Grammar::Go {

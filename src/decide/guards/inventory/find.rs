@@ -1,11 +1,13 @@
 //! Finds the cases of a file: functions by their names and marks, calls by their words, within suites.
 
+use std::collections::BTreeSet;
+
 use super::{
     Case, Inventory, Role,
     bag::{Bag, Scope},
     checks::Helpers,
     foreign::Foreign,
-    generated,
+    generated, outside,
     recognise::{Begins, begins, initial, is_test},
     rows,
     scope::{collect, imports, roots},
@@ -40,6 +42,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: 
             broken: ast.broken,
             ..Inventory::default()
         },
+        bodies: BTreeSet::new(),
     };
     let place = Place::default();
     let top = find.with_file_marks(&place);
@@ -47,6 +50,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: 
     imports(ast, &mut find.out);
     find.out.cases.extend(generated::cases(ast));
     find.hidden();
+    find.out.outside = outside::beside(ast, &find.outer, &roots, std::mem::take(&mut find.bodies));
     if tests {
         find.helpers_with_checks();
     }
@@ -71,6 +75,8 @@ pub(super) struct Find<'x, 'a> {
     pub(super) outer: Scope<'a>,
     pub(super) helpers: &'x Helpers<'a>,
     pub(super) out: Inventory,
+    /// The bodies of the tests.
+    pub(super) bodies: BTreeSet<Id>,
 }
 
 /// Where in the file: suites, what holds for all in them, tables around.
@@ -163,6 +169,13 @@ impl<'a> Find<'_, 'a> {
                 self.visit(body, &inner, depth + 1);
             }
             Kind::Import | Kind::Text | Kind::Comment => {}
+            // C# leaves out what stands between such lines.
+            Kind::Other if ast.grammar == Grammar::CSharp && ast.source(id).starts_with("#if") => {
+                let mut inner = place.clone();
+                let condition = ast.source(id).lines().next().unwrap_or_default();
+                inner.switch.conditional(condition);
+                self.visit_all(id, &inner, depth + 1);
+            }
             _ => self.visit_all(id, place, depth + 1),
         }
     }
@@ -189,6 +202,9 @@ impl<'a> Find<'_, 'a> {
     fn visit_call(&mut self, id: Id, place: &Place, depth: usize) {
         let ast = self.ast;
         let links = ast.chain(id);
+        if self.titled(id, &links, place) {
+            return;
+        }
         let mut alias = Switch::default();
         let known = self.alias(&links, &mut alias).or_else(|| begins(ast, &links));
         let Some((begins, at)) = known else {
@@ -232,6 +248,9 @@ impl<'a> Find<'_, 'a> {
         for link in &links[at + 1..] {
             self.each_table(link, &mut inner);
         }
+        if links[at].name.starts_with("shared_examples") {
+            self.shared_table(&args, &mut inner);
+        }
         match (begins, body) {
             (Begins::Suite, Some(body)) => self.visit(body, &inner, depth + 1),
             (Begins::Suite, None) => {}
@@ -250,6 +269,37 @@ impl<'a> Find<'_, 'a> {
                 }
             }
         }
+    }
+
+    /// Kotlin's `"a title" { … }` and `"a title".config(enabled = false) { … }`.
+    fn titled(&mut self, id: Id, links: &[Link<'_>], place: &Place) -> bool {
+        let ast = self.ast;
+        let mut root = id;
+        while let (Kind::Call | Kind::Member, Some(first)) = (ast.kind(root), ast.kids(root).first()) {
+            root = *first;
+        }
+        let mut args = links.iter().flat_map(|l| l.args.iter().flatten());
+        let body = args.find(|a| ast.kind(**a) == Kind::Lambda).copied();
+        let (Grammar::Kotlin, Kind::Text, Some(body)) = (ast.grammar, ast.kind(root), body) else {
+            return false;
+        };
+        let title = literal::inner(ast.source(root));
+        let bare = title.trim_start_matches("f:").trim_start_matches('!');
+        let mut switch = Switch::default();
+        if title.starts_with('!') {
+            switch.word("skip", None);
+        }
+        switch.focused = title.starts_with("f:");
+        for link in links.iter().filter(|l| l.name == "config") {
+            switch.options(ast, link.args.as_deref().unwrap_or_default());
+        }
+        let inner = Place {
+            names: place.names.iter().cloned().chain([format!("\"{bare}\"")]).collect(),
+            switch: switch.within(&place.switch),
+            ..place.clone()
+        };
+        self.case(id, body, &inner, Role::Test);
+        true
     }
 
     /// A name of the file's own for a suite or a test: `const maybe = flag ? describe : describe.skip`.
@@ -289,10 +339,34 @@ impl<'a> Find<'_, 'a> {
             return;
         }
         let Some(table) = link.arg(0) else { return };
-        if self.ast.kind(table) == Kind::Text {
+        if self.ast.kind(table) == Kind::Text && !self.ast.kids(table).is_empty() {
+            place.tables.push(rows::template_rows(self.ast, &self.outer, table));
+        } else if self.ast.kind(table) == Kind::Text {
             place.tables.push(rows::text_rows(self.ast.source(table)));
         } else {
             *place = self.with_table(place, table);
+        }
+    }
+
+    /// RSpec: what the uses of shared examples give them is a table.
+    fn shared_table(&self, args: &[Id], place: &mut Place) {
+        let ast = self.ast;
+        let Some(title) = args.first() else { return };
+        let uses = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call).filter(|n| {
+            let called = ast.kids(*n).first().map_or("", |c| ast.word(*c));
+            let includes = matches!(
+                called,
+                "it_behaves_like" | "include_examples" | "it_should_behave_like" | "include_context"
+            );
+            includes && ast.kids(*n).get(1).is_some_and(|t| ast.flat(*t) == ast.flat(*title))
+        });
+        let row = |id: Id| {
+            let given = ast.kids(id).iter().skip(2).filter(|k| ast.kind(**k) != Kind::Lambda);
+            given.fold(Bag::default(), |row, k| row.with(&self.outer.bag(ast, *k)))
+        };
+        let rows: Vec<Bag> = uses.map(row).collect();
+        if rows.iter().any(|r| !r.is_empty()) {
+            place.tables.push(rows);
         }
     }
 
@@ -338,10 +412,27 @@ impl<'a> Find<'_, 'a> {
         if made {
             own.conditional("abstract");
         }
+        // JUnit runs the tests of an inner class where a mark says so.
+        let within = ast.above(id).any(|up| ast.kind(up) == Kind::Class);
+        let marks = || ast.kids_of(id, Kind::Mark).map(|m| ast.source(m));
+        if ast.grammar == Grammar::Java
+            && within
+            && ast.text.contains("org.junit.jupiter")
+            && !head.split_whitespace().any(|w| w == "static")
+            && !marks().any(|m| m.starts_with("@Nested"))
+        {
+            own.word("skip", None);
+        }
         inner.switch = own.within(&place.switch);
         inner.names.push(name);
         if let Some(body) = ast.body(id) {
             self.visit(body, &inner, depth + 1);
+        }
+        // Kotlin: `class Spec : StringSpec({ … })`
+        let given = ast.first_of(id, Kind::Types).filter(|_| ast.grammar == Grammar::Kotlin);
+        let lambda = given.and_then(|t| ast.walk(t).find(|n| ast.kind(*n) == Kind::Lambda));
+        if let Some(lambda) = lambda {
+            self.visit(lambda, &inner, depth + 1);
         }
     }
 
@@ -384,6 +475,21 @@ impl<'a> Find<'_, 'a> {
     }
 
     pub(super) fn scope_of(&self, body: Id) -> Scope<'a> {
-        Scope::of(self.ast, body).under(&self.outer)
+        let mut own = Scope::of(self.ast, body);
+        // A parameter of a test may be the name of a fixture, which gives it its value.
+        let is_fixture = |name: &&'a str| {
+            let def = self.helpers.get(*name).filter(|_| self.ast.grammar == Grammar::Python);
+            def.is_some_and(|def| {
+                let marks = self.ast.kids_of(*def, Kind::Mark);
+                marks
+                    .filter_map(|m| self.ast.kids(m).first().copied())
+                    .any(|m| self.ast.chain(m).last().is_some_and(|l| l.name == "fixture"))
+            })
+        };
+        let fixtures: Vec<&'a str> = own.bound.iter().copied().filter(is_fixture).collect();
+        for name in fixtures {
+            own.bound.remove(name);
+        }
+        own.under(&self.outer)
     }
 }

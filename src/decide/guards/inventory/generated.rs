@@ -205,6 +205,7 @@ fn row_case(name: &str, title: &str, text: &str, line: u32) -> Case {
         switch: Switch::default(),
         checks: vec![super::Check::of_row(text, line, values.clone())],
         all: values.clone(),
+        acted: Bag::default(),
         written: values,
         statements: Vec::new(),
         body: text.split_whitespace().collect::<Vec<_>>().join(" "),

@@ -12,6 +12,12 @@ use crate::decide::guards::{
     syntax::{Ast, Id, Kind, literal},
 };
 
+/// Options of a comparison by which it passes over differences.
+const COMPARERS: &str = "\
+    EquateApprox EquateApproxTime IgnoreFields IgnoreTypes IgnoreInterfaces IgnoreUnexported IgnoreSliceElements \
+    IgnoreMapEntries FilterPath FilterValues ignoringFields ignoringCollectionOrder ignoringActualNullFields Excluding \
+    isEqualToIgnoringCase isEqualToIgnoringWhitespace equalToIgnoringCase";
+
 impl Scan<'_, '_> {
     pub(super) fn push(&mut self, id: Id, claims: Vec<Claim>) {
         for claim in claims {
@@ -67,6 +73,10 @@ impl Scan<'_, '_> {
         if nameless && constant {
             strength = Strength::Nothing;
         }
+        let leaves_out = sides.iter().flat_map(|s| &s.names).any(|n| listed(COMPARERS, n));
+        if leaves_out {
+            strength = strength.min(Strength::Part);
+        }
         if weak.is_some_and(|w| w != SOMETIMES) {
             strength = Strength::Nothing;
         }
@@ -84,11 +94,21 @@ impl Scan<'_, '_> {
             room: many(&claim.wanted)
                 .max(many(&claim.subject))
                 .max(self.given.values.len())
+                .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
                 .max(if claim.raises { 2 } else { 1 }),
             sides,
             bare,
             row: row.clone(),
             flat: ast.flat(id),
+            listed: claim
+                .wanted
+                .iter()
+                .chain(&claim.subject)
+                .find_map(|w| elements(ast, *w))
+                .unwrap_or_default(),
+            keys: keys(ast, id),
+            fields: fields(ast, id),
+            whole: claim.wanted.iter().chain(&claim.subject).find_map(|w| whole(ast, *w)),
             own: self.scope.written(ast, id),
             tolerance: claim.tolerance.or_else(|| nearness(ast, &claim.wanted)),
             counts: counts(ast, id, claim),
@@ -103,6 +123,70 @@ impl Scan<'_, '_> {
             softened: softened(ast, id),
         }
     }
+}
+
+/// What a list that is written out holds.
+fn elements(ast: &Ast<'_>, id: Id) -> Option<Vec<String>> {
+    let kids = match ast.kind(id) {
+        Kind::List => ast.kids(id),
+        Kind::Call if gathers(ast, id) => ast.kids(id).get(1..)?,
+        _ => return None,
+    };
+    (!kids.is_empty()).then(|| kids.iter().map(|k| ast.flat(*k)).collect())
+}
+
+/// `List.of(a, b)`, `listOf(a, b)`
+fn gathers(ast: &Ast<'_>, id: Id) -> bool {
+    let last = ast.chain(id).last().map(|l| plain(l.name)).unwrap_or_default();
+    matches!(last.as_str(), "of" | "aslist" | "listof" | "arrayof" | "vec")
+}
+
+/// `containsExactly(a, b)`: every argument is an element.
+fn lists_all(ast: &Ast<'_>, id: Id) -> bool {
+    let last = ast.chain(id).last().map(|l| plain(l.name)).unwrap_or_default();
+    ["exactly", "inorder", "containsonly"].iter().any(|w| last.contains(w))
+}
+
+/// How many entries a list or a map that is written out has.
+fn whole(ast: &Ast<'_>, id: Id) -> Option<usize> {
+    let composite = |n: &Id| matches!(ast.kind(*n), Kind::List | Kind::Map) && !ast.kids(*n).is_empty();
+    ast.walk(id).find(composite).map(|n| ast.kids(n).len())
+}
+
+/// `rows[0].name`: the fields of what is found at a place.
+fn fields(ast: &Ast<'_>, id: Id) -> Vec<String> {
+    let members = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Member);
+    let placed = |n: &Id| ast.kids(*n).first().is_some_and(|o| ast.kind(*o) == Kind::Index);
+    let called = |n: Id| {
+        let up = ast.above(n).next();
+        up.is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&n))
+    };
+    let found = members.filter(placed).filter(|n| !called(*n));
+    found.map(|n| ast.word(n).to_owned()).collect()
+}
+
+/// `answer["error"]`, `map.get("cow")`
+fn keys(ast: &Ast<'_>, id: Id) -> Vec<String> {
+    let given = |n: Id| match ast.kind(n) {
+        Kind::Index => ast.kids(n).get(1).copied(),
+        Kind::Call
+            if ast
+                .chain(n)
+                .last()
+                .is_some_and(|l| matches!(l.name, "get" | "dig" | "fetch" | "at")) =>
+        {
+            ast.kids(n).get(1).copied()
+        }
+        _ => None,
+    };
+    let literals = ast.walk(id).filter_map(given);
+    literals
+        .filter_map(|k| match ast.kind(k) {
+            Kind::Text if ast.kids(k).is_empty() => Some(literal::text(ast.source(k))),
+            Kind::Number => Some(literal::number(ast.source(k))),
+            _ => None,
+        })
+        .collect()
 }
 
 /// `len(x) == 3`, `expect(x).toHaveLength(3)`, `assertThat(x).hasSize(3)`

@@ -18,6 +18,7 @@ mod made;
 mod operands;
 mod order;
 mod outcome;
+mod outside;
 mod recognise;
 mod rows;
 mod runs;
@@ -61,6 +62,14 @@ pub(super) struct Check {
     /// How many of the base's checks it may stand for.
     room: usize,
     flat: String,
+    /// The elements of the list that it wants, in their order.
+    listed: Vec<String>,
+    /// Keys and numbers by which it looks at a part.
+    keys: Vec<String>,
+    /// Fields of what it finds by them.
+    fields: Vec<String>,
+    /// The entries of the list or map that it wants as a whole.
+    whole: Option<usize>,
     /// The values that are written in it.
     own: Bag,
     /// Allowed distance, where there is one.
@@ -93,6 +102,10 @@ impl Check {
             sides: [bag, Bag::default()],
             room: 1,
             flat: text.to_owned(),
+            listed: Vec::new(),
+            keys: Vec::new(),
+            fields: Vec::new(),
+            whole: None,
             own: Bag::default(),
             tolerance: None,
             counts: false,
@@ -122,6 +135,10 @@ impl Check {
             sides: [bag, Bag::default()],
             room: 1,
             flat: ast.flat(mark),
+            listed: Vec::new(),
+            keys: Vec::new(),
+            fields: Vec::new(),
+            whole: None,
             own: Bag::default(),
             tolerance: None,
             counts: false,
@@ -154,6 +171,8 @@ pub(super) struct Case {
     all: Bag,
     /// The values that are written in it.
     written: Bag,
+    /// What its statements give to the locals that it works with.
+    acted: Bag,
     /// Its statements, for what was put between them.
     statements: Vec<Statement>,
     /// Its tokens, without its name.
@@ -187,6 +206,8 @@ pub(super) struct Inventory {
     /// Names that come from the imports.
     pub(super) imported: BTreeSet<String>,
     pub(super) broken: bool,
+    /// Everything beside the bodies of its tests.
+    outside: Bag,
 }
 
 /// Names of the product that the checks of a file look at.

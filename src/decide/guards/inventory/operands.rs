@@ -171,6 +171,9 @@ fn is_connector(word: &str) -> bool {
 /// A word with its arguments.
 fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
     let mut claim = Claim::new(words::matcher(word), subject.to_vec(), args.to_vec());
+    if word == "tohaveproperty" && args.len() == 2 {
+        claim.strength = Strength::Exact;
+    }
     claim.value = match word {
         "true" | "istrue" | "betrue" | "tobetrue" | "tobetruthy" | "betruthy" | "ok" | "assertistrue" => Some("true"),
         "false" | "isfalse" | "befalse" | "tobefalse" | "tobefalsy" | "befalsy" | "befalsey" | "assertisfalse" => {
@@ -212,7 +215,7 @@ fn narrow(ast: &Ast<'_>, claim: &mut Claim) {
 
 fn says_message(ast: &Ast<'_>, id: Id) -> bool {
     match ast.kind(id) {
-        Kind::Text => true,
+        Kind::Text | Kind::Spread => true,
         Kind::Pair => matches!(plain(ast.word(id)).as_str(), "match" | "message" | "matching"),
         Kind::Map => ast.kids(id).iter().any(|k| says_message(ast, *k)),
         // `new RangeError("…")`
@@ -276,7 +279,11 @@ fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
         return vec![Claim::new(Strength::Part, subject.to_vec(), wanted).not(negated)];
     }
     let mut out = Vec::new();
-    for link in ast.chain(id) {
+    let links = ast.chain(id);
+    let either = links
+        .iter()
+        .any(|l| l.args.is_some() && matches!(plain(l.name).as_str(), "or" | "anyof" | "either" | "satisfyany"));
+    for link in links {
         let word = plain(link.name);
         let args = link.args.clone().unwrap_or_default();
         match word.as_str() {
@@ -293,6 +300,10 @@ fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
                 out.push(claim);
             }
         }
+    }
+    // What may be this or that is none of it for certain.
+    for claim in out.iter_mut().filter(|_| either) {
+        claim.strength = claim.strength.min(Strength::Type);
     }
     out
 }
@@ -331,7 +342,9 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
         let library = matches!(owner.as_str(), "assert" | "require");
         library && args.len() > usize::from(links[links.len() - 2].args.is_none()) || suite
     };
-    if !(words::is_assertion(&word) || by_library || counts || suite) || words::fails(&word) && !wants_error {
+    if !(words::is_assertion(&word) || by_library || counts || suite || wants_error)
+        || words::fails(&word) && !wants_error
+    {
         return None;
     }
     if words::groups(&word) && args.iter().any(|a| ast.kind(*a) == Kind::Lambda) {

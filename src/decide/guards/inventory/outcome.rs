@@ -4,7 +4,7 @@ use super::{
     checks::Scan,
     operands::claims,
     switch::Runs,
-    words::{self, plain},
+    words::{self, Strength, plain},
 };
 use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind};
 
@@ -105,6 +105,19 @@ impl Scan<'_, '_> {
     }
 
     /// What is caught is neither passed on nor looked at.
+    fn may_fail(&self, claims: &[super::truth::Claim]) -> bool {
+        let constant = |id: &Id| {
+            self.ast
+                .walk(*id)
+                .all(|n| !matches!(self.ast.kind(n), Kind::Call | Kind::Name | Kind::Member))
+        };
+        let fails = |c: &super::truth::Claim| {
+            let says = c.subject.iter().chain(&c.wanted);
+            c.strength > Strength::Nothing && !says.clone().all(constant)
+        };
+        claims.iter().any(fails)
+    }
+
     pub(super) fn is_silent(&self, id: Id) -> bool {
         let Some(body) = self.ast.body(id) else { return true };
         let speaks = self.ast.walk(body).any(|n| match self.ast.kind(n) {
@@ -115,7 +128,7 @@ impl Scan<'_, '_> {
                     word.as_str(),
                     "done" | "reject" | "raise" | "next" | "rethrow" | "throw" | "panic"
                 );
-                passes || self.is_failing(n) || claims(self.ast, n).is_some()
+                passes || self.is_failing(n) || claims(self.ast, n).is_some_and(|c| self.may_fail(&c))
             }
             Kind::Name => matches!(self.ast.word(n), "raise"),
             _ => false,

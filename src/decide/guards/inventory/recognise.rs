@@ -37,6 +37,14 @@ pub(super) fn begins(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<(Begins, usize
         | "xfeature" => Begins::Suite,
         "it" | "test" | "specify" | "fit" | "xit" | "xtest" | "ftest" | "example" | "scenario" | "xspecify"
         | "fspecify" | "xexample" | "fexample" | "xscenario" | "iit" | "its" => Begins::Test,
+        "should" | "given" | "when" | "then" | "expect" | "Given" | "When" | "Then" | "xgiven" | "xwhen" | "xthen"
+            if is_kotlin_spec(ast, links, at) =>
+        {
+            match word(at).trim_start_matches('x').to_lowercase().as_str() {
+                "given" | "when" => Begins::Suite,
+                _ => Begins::Test,
+            }
+        }
         _ => return None,
     };
     let nested = links
@@ -46,6 +54,17 @@ pub(super) fn begins(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<(Begins, usize
         return Some((Begins::Suite, at + 1));
     }
     (found == Begins::Test || found == Begins::Suite).then_some((found, at))
+}
+
+/// A sentence with a title and a body.
+fn is_kotlin_spec(ast: &Ast<'_>, links: &[Link<'_>], at: usize) -> bool {
+    let args = links.get(at).and_then(|l| l.args.as_ref());
+    let titled = args.is_some_and(|a| a.first().is_some_and(|t| ast.kind(*t) == Kind::Text));
+    let body = links
+        .iter()
+        .flat_map(|l| l.args.iter().flatten())
+        .any(|a| ast.kind(*a) == Kind::Lambda);
+    ast.grammar == Grammar::Kotlin && at == 0 && titled && body
 }
 
 /// A function that a runner takes for a test. `tests` says that its file is one of tests.

@@ -169,3 +169,24 @@ pub(super) fn text_rows(text: &str) -> Vec<Bag> {
     let lines = literal::inner(text).lines().map(str::trim);
     lines.filter(|l| l.contains('|')).skip(1).map(cells).collect()
 }
+
+/// The same where values are put into the text: those of one line are a row.
+pub(super) fn template_rows<'a>(ast: &Ast<'a>, scope: &Scope<'a>, table: Id) -> Vec<Bag> {
+    let mut rows: Vec<(u32, Bag)> = Vec::new();
+    for part in ast.kids(table) {
+        let (line, bag) = (ast.line(*part), scope.bag(ast, *part));
+        match rows.last_mut().filter(|(at, _)| *at == line) {
+            Some((_, row)) => row.add(&bag),
+            None => rows.push((line, bag)),
+        }
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// `yield 'a' => [1, 2];` and the next: each gives a row.
+pub(super) fn yielded<'a>(ast: &Ast<'a>, scope: &Scope<'a>, body: Id) -> Option<Vec<Bag>> {
+    let statements = ast.statements(body);
+    let yields = |id: &Id| ast.source(*id).starts_with("yield");
+    let all = !statements.is_empty() && statements.iter().all(yields);
+    all.then(|| statements.iter().map(|s| scope.bag(ast, *s)).collect())
+}

@@ -51,6 +51,7 @@ pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
         "anyio",
         "django_db",
         "filterwarnings",
+        "aggregate_failures",
     ];
     let tagged = is
         .tags

@@ -56,13 +56,13 @@ pub(super) fn collect<'a>(ast: &Ast<'a>, id: Id, scope: &mut Scope<'a>, depth: u
                 scope.note(ast, *kid);
                 let set_up = matches!(
                     plain(ast.word(*kid)).as_str(),
-                    "setup" | "setupclass" | "asyncsetup" | "setupmodule" | "setupmethod" | "init"
+                    "setup" | "setupclass" | "setuptestdata" | "asyncsetup" | "setupmodule" | "setupmethod" | "init"
                 );
                 if set_up && let Some(body) = ast.body(*kid) {
                     collect(ast, body, scope, depth + 1);
                 }
             }
-            Kind::Class | Kind::Block | Kind::Other => collect(ast, *kid, scope, depth + 1),
+            Kind::Class | Kind::Block | Kind::Other | Kind::Types => collect(ast, *kid, scope, depth + 1),
             Kind::Assign => scope.note(ast, *kid),
             _ => {}
         }

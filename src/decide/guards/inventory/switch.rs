@@ -64,7 +64,11 @@ impl Switch {
             }
             "only" | "focus" | "focused" | "solo" => self.focused = true,
             "skipif" | "skipunless" | "runif" | "ignoreif" | "importorskip" | "requires" => self.sometimes(by),
-            _ if word.starts_with("enabled") || word.starts_with("disabledo") || word.starts_with("disabledi") => {
+            _ if word.starts_with("enabled")
+                || word.starts_with("requires")
+                || word.starts_with("disabledo")
+                || word.starts_with("disabledi") =>
+            {
                 self.sometimes(by);
             }
             _ => {}
@@ -129,8 +133,8 @@ impl Switch {
             "retry" | "retries" | "reruns" | "attempts" => self.retries = self.retries.max(number.unwrap_or(1.0)),
             "timeout" => self.timeout = number.or(self.timeout),
             "enabled" if source == "false" => self.set(Runs::Never, "enabled = false"),
-            "enabled" => {}
-            "if" | "unless" => self.sometimes(source),
+            "enabled" if source == "true" => {}
+            "enabled" | "if" | "unless" => self.sometimes(source),
             _ if off => {}
             _ if value.is_some_and(|v| !matches!(ast.kind(v), Kind::Constant | Kind::Text | Kind::Number)) => {
                 let word = plain(key);

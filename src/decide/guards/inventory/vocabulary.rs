@@ -14,7 +14,7 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
         zip enumerate range of listof arrays aslist assertions matcher matchers describe it test fail error \
         errorf fatal fatalf helper reflect cmp errors promise all assertthat verify times that withmessage \
         getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
-        new f64 await arguments param isexpected aggregatefailures";
+        new f64 await arguments param isexpected aggregatefailures endswith startswith valueof hasprefix hassuffix matches if";
     listed(known, &word)
         || words::is_assertion(&word)
         || words::is_loose(&word)

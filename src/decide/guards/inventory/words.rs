@@ -38,7 +38,7 @@ const EXACT: &str = "\
     assertnil assertnotcalled assertnull assertsame assertsequenceequal assertseriesequal assertsetequal \
     assertsnapshot assertstrictequal asserttupleequal assertdebugsnapshot assertjsonsnapshot assertyamlsnapshot \
     assertinlinesnapshot be befalse benil benull betrue calledoncewith calledwith calledwithexactly \
-    containsexactly deepequal deepstrictequal eq eql eqls \
+    containsexactly hasmessage withmessage deepequal deepstrictequal eq eql eqls \
     equal equals equalto erroris expectsnapshot false fileequals havebeencalledwith havecount havetext havevalue is \
     isequalto isfalse isnil isnull issame issameas istrue isnan jsoneq matchsnapshot mustbe mustbenil \
     mustequal nil notcalled null same sameas samedeepordered shouldbe shouldequal \
@@ -213,7 +213,9 @@ pub(super) fn fails(word: &str) -> bool {
 
 /// A call that begins a sentence about its argument.
 pub(super) fn opens_subject(word: &str) -> bool {
-    let words = "expect assertthat expectthat should expectcall expecttypeof must that wrap";
+    let words = "\
+        expect assertthat expectthat should expectcall expecttypeof must that wrap assertthatthrownby \
+        assertthatexceptionoftype assertthatcode assertthatexception thenthrownby then";
     listed(words, word)
 }
 

@@ -77,7 +77,7 @@ const LOOSE: &str = "\
     onlychanged onlyfailures lastfailed lf changed changedsince since related findrelatedtests ignorefailures \
     continue allowfailure noservererrors silentfail e forceexit test package p nodoctest disable disablewarnings \
     noerror fn denames namepattern testnameregex invert allowempty rerunfailingtestscount allownoteststorun \
-    ignoreerrors skipdirs skipfiles allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
+    ignoreerrors skipdirs skipfiles failureexitcode muteexitstatus allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
 
 /// Words that say how something is shown or how fast it is.
 const NEUTRAL: &str = "\
@@ -198,6 +198,9 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
             weaker @ Change::Weaker(_) => return weaker,
         }
     }
+    if let Some(change) = bar(&old_words, &new_words) {
+        return change;
+    }
     // Words without a dash: programs, sub-commands, paths. A variable may have another name.
     let variables = |words: &[String]| words.iter().filter(|w| w.starts_with('$')).count();
     let renamed = variables(&old_words) == variables(&new_words);
@@ -210,6 +213,20 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
         (None, Some(_)) => Change::Other,
         (None, None) if other && verdict != Change::Stricter => Change::Other,
         (None, None) => verdict,
+    }
+}
+
+/// `test "$total" -ge 80`: a number that something has to reach.
+fn bar(old: &[String], new: &[String]) -> Option<Change> {
+    let is_test = |w: &[String]| w.first().is_some_and(|p| matches!(p.as_str(), "test" | "[" | "[["));
+    let same = old.len() == new.len() && old.iter().zip(new).filter(|(a, b)| a != b).count() == 1;
+    if !is_test(old) || !is_test(new) || !same {
+        return None;
+    }
+    let (was, is) = old.iter().zip(new).find(|(a, b)| a != b)?;
+    match (was.parse::<f64>(), is.parse::<f64>()) {
+        (Ok(was), Ok(is)) if is > was => Some(Change::Stricter),
+        _ => None,
     }
 }
 

@@ -176,6 +176,11 @@ fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting
     let gained = after.iter().find(|a| !before.iter().any(|b| b.value == a.value));
     let line = after.first().map_or(1, |s| s.line);
     let shown = |s: Option<&&Setting>| s.map(|s| s.shown()).unwrap_or_default();
+    // What a pattern takes out again.
+    let taken_out = gained.filter(|s| s.value.starts_with('!') && path.len() > 1);
+    if let (Trend::TakenIn, Some(new)) = (kind, taken_out) {
+        return out.weaker(format!("{name} leaves out more"), new.line, "", &new.shown());
+    }
     match (kind, lost, gained) {
         (Trend::LeftOut, _, Some(new)) => {
             out.weaker(format!("{name} leaves out more"), new.line, "", &new.shown());
@@ -240,6 +245,11 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         }
         Trend::Limit if is_findings(path) && number(is).is_some_and(|n| n > 0.0) => {
             weaker(format!("{name} allows findings"));
+        }
+        Trend::TakenIn
+            if parent && path.last().is_some_and(|k| k == "stages") && after.iter().all(|s| s.value == "manual") =>
+        {
+            weaker(format!("{name} makes it run by hand only"));
         }
         Trend::TakenIn if parent && (is_filter(path) || is_pattern(path) && !is.contains('*')) => {
             weaker(format!("{name} makes it run for less"));

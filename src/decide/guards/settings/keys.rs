@@ -65,7 +65,7 @@ const ON: &str = "\
     strict checkjs alwaysstrict exactoptionalpropertytypes useunknownincatchvariables noemitonerror \
     nouncheckedindexedaccess nopropertyaccessfromindexsignature xfailstrict enabled enable all perfile \
     forceconsistentcasinginfilenames workspace test autotests doctest harness bench overflowchecks \
-    treatwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
+    treatwarningsaserrors allwarningsaserrors ci required noimplicitoptional localpartialtypes verify warningsaserrors \
     tests forbidonly forbidpending failtaskonfailedtests checkleaks failzero debugassertions \
     enforceonminorreleases failfast haltonfailure stoponfailure errorsummary codeanalysistreatwarningsaserrors \
     nullable";
@@ -98,7 +98,7 @@ const TAKEN_IN: &str = "\
     sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
     filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
     onlyrules optinrules analyzerrules testsuite file testsourcedirectory projects paths depends testfiles \
-    requiredplugins packages enabledrules rulesdir events jobs";
+    requiredplugins packages enabledrules rulesdir events jobs workspaces";
 
 const CONDITIONS: &str = "\
     if when only rules condition runif skipif defaultfilter";
@@ -117,7 +117,22 @@ const SET_UP: &str = "\
     p moduledirectories import loader executionorder mainclass";
 
 const SEVERITY: &str = "\
-    error errors warn warning off deny forbid allow info none hint suggestion ignore err";
+    error errors warn warning off deny forbid allow info none hint suggestion ignore err silent refactoring";
+
+/// Keys above rules that each have a severity.
+const RULES: [&str; 11] = [
+    "rules",
+    "lints",
+    "clippy",
+    "rust",
+    "rustdoc",
+    "lint",
+    "overrides",
+    "linter",
+    "advisories",
+    "bans",
+    "sources",
+];
 
 /// The key with what stands around it; the innermost key that is known counts.
 pub(super) fn trend(path: &[String], value: &str) -> Trend {
@@ -148,16 +163,9 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     {
         return Trend::Check;
     }
-    let rules = within(&[
-        "rules",
-        "lints",
-        "clippy",
-        "rust",
-        "rustdoc",
-        "lint",
-        "overrides",
-        "linter",
-    ]) || matches!(last.as_str(), "level" | "severity");
+    let rules = within(&RULES)
+        || matches!(last.as_str(), "level" | "severity")
+        || last.starts_with("dotnet") && last.ends_with("severity");
     if rules && severity(value).is_some() {
         return Trend::Severity;
     }
@@ -172,17 +180,19 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {
         return Trend::Off;
     }
-    if within(&["scripts", "tasks"]) || is(COMMANDS) {
+    if within(&["scripts", "tasks", "lintstaged"]) || is(COMMANDS) {
         return Trend::Command;
     }
     if is(OPTIONS) {
         return Trend::Options;
     }
-    if is(REPEATS) {
+    if is(REPEATS) || number && within(&["retries", "retry"]) && last.ends_with("mode") {
         return Trend::Repeats;
     }
     if number && !element {
-        if is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
+        // MSBuild's bar for coverage has the name that others give to limits.
+        let bar = last == "threshold" && within(&["propertygroup", "testcoverage"]);
+        if bar || is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
             return Trend::Bar;
         }
         if is(LIMITS)
@@ -248,7 +258,7 @@ pub(super) fn severity(value: &str) -> Option<u8> {
         "forbid" => 4,
         "error" | "errors" | "deny" | "err" => 3,
         "warn" | "warning" => 2,
-        "info" | "hint" | "suggestion" => 1,
+        "info" | "hint" | "suggestion" | "refactoring" => 1,
         _ => 0,
     })
 }
@@ -269,7 +279,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         deny.toml nextest.toml rustfmt.toml pom.xml composer.json rakefile .rspec mix.exs .credo.exs \
         .swiftlint.yml sonar-project.properties .codeclimate.yml coveralls.json .coveralls.yml \
         directory.build.props .editorconfig lerna.json guardfile phpcs.xml .travis.yml .drone.yml appveyor.yml \
-        .gitlab-ci.yml .simplecov infection.json hadolint.yaml .hadolint.yaml .shellcheckrc \
+        .gitlab-ci.yml .simplecov infection.json infection.json5 hadolint.yaml .hadolint.yaml .shellcheckrc .standard.yml .erb-lint.yml .reek.yml \
         analysis_options.yaml buildkite.yml simplecov.rb gradle.properties maven.config .swcrc";
     let dirs = [
         "/.github/workflows/",

@@ -142,7 +142,12 @@ impl Out {
                     self.plugins(ast, id);
                 }
                 let links = ast.chain(id);
-                let name = links.last().map_or("", |l| l.name).to_owned();
+                // `allWarningsAsErrors.set(true)`
+                let named = match links.as_slice() {
+                    [.., property, set] if set.name == "set" && property.args.is_none() => property.name,
+                    _ => links.last().map_or("", |l| l.name),
+                };
+                let name = named.to_owned();
                 let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
                 for arg in args {
                     match ast.kind(arg) {

@@ -181,7 +181,7 @@ fn jenkins(text: &str) -> Targets {
             let inner = body[from..].trim_start_matches(mark);
             inner.split(mark).next().unwrap_or_default()
         });
-        let excused = lenient || rest.contains("returnStatus") || word.is_empty();
+        let excused = lenient || rest.contains("returnStatus") || rest.contains("catchError") || word.is_empty();
         target.line = u32::try_from(at + 1).unwrap_or(1);
         target.lines.extend(
             shell::commands(shown, shell::Default::Stops)

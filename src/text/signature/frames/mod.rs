@@ -34,6 +34,7 @@ pub(super) fn frame(line: &str) -> Option<Found<'_>> {
         // The second begins the mark of a test runner.
         b'a' | 0xe2 => stacks::at(line),
         b'(' => stacks::erlang(line),
+        b'i' => stacks::component(line),
         b'#' | b'0'..=b'9' => stacks::numbered(line),
         _ => None,
     };
@@ -54,7 +55,8 @@ pub(super) fn frame(line: &str) -> Option<Found<'_>> {
         let message = Some(line);
         return Some(Found { frame, message });
     }
-    if line.contains(' ') {
+    // A name and an address.
+    if line.matches(' ').count() > 1 || (line.contains(' ') && !line.contains(" http")) {
         return None;
     }
     stacks::browser(line).map(alone)
@@ -92,6 +94,13 @@ fn place(path: &str, line: Option<u32>, function: Option<String>) -> Frame {
 }
 
 fn place_in(directory: &str, path: &str, line: Option<u32>, function: Option<String>) -> Frame {
+    if let Some(file) = place::of_page(path) {
+        return Frame::Own(Culprit {
+            file,
+            line: None,
+            function: None,
+        });
+    }
     if !is_own(path) || (path.contains('\\') && !is_own(&path.replace('\\', "/"))) {
         return Frame::Foreign;
     }
@@ -132,7 +141,11 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
         let start = bytes[..dot].iter().rposition(outside).map_or(0, |at| at + 1);
         let end = bytes[dot..].iter().position(outside).map_or(line.len(), |at| dot + at);
         done = end;
-        let found = named_by(&line[start..end]).filter(|culprit| start == 0 || culprit.file.contains('/'));
+        let word = &line[start..end];
+        let last = end == line.len() && line[..start].ends_with(" at ") && word.contains(':');
+        let lined = lined(word, &line[end..]);
+        let word = lined.as_deref().unwrap_or(word);
+        let found = named_by(word).filter(|culprit| start == 0 || last || culprit.file.contains('/'));
         if found.is_some() {
             return found;
         }
@@ -140,9 +153,17 @@ pub(super) fn named(line: &str) -> Option<Culprit> {
     None
 }
 
+/// `.github/workflows/ci.yml (Line: 31, Col: 9)`: with the line as it stands elsewhere.
+fn lined(path: &str, behind: &str) -> Option<String> {
+    let number = behind.strip_prefix(" (Line: ")?;
+    let digits = number.bytes().take_while(u8::is_ascii_digit).count();
+    Some([path, ":", &number[..digits]].concat())
+}
+
 fn named_by(word: &str) -> Option<Culprit> {
     let (path, line) = location(word.trim_start_matches('(').trim_end_matches([')', ':', '.']))?;
     let path = path.split("::").next()?;
+    let path = path.strip_prefix("file://").unwrap_or(path);
     // An object file stands for its source; a file right below the root is a request's.
     let path = path.trim_end_matches(".obj").trim_end_matches(".o");
     let path = path.split_once(".dir/").map_or(path, |(_, source)| source);
@@ -222,6 +243,19 @@ mod tests {
                 "src/Feed.php 31 -",
             ),
             (
+                "\tat com.acme.shop.Cart.total(Cart.java:31) ~[shop.jar!/:1.0]",
+                "com/acme/shop/Cart.java 31 com.acme.shop.Cart.total",
+            ),
+            ("    in CartList (at CartList.tsx:31)", "CartList.tsx 31 CartList"),
+            (
+                "e@https://shop.example/_next/static/chunks/app/items/%5Bid%5D/page-0a1b2c3d4e5f6071.js:1:9",
+                "app/items/[id]/page.js 0 -",
+            ),
+            (
+                "    e https://shop.example/_next/static/chunks/app/cart/page-0a1b2c3d4e5f6071.js:1:9",
+                "app/cart/page.js 0 -",
+            ),
+            (
                 "File \"/app/src/cart.js\", line 31, col 9, in total",
                 "src/cart.js 31 total",
             ),
@@ -279,5 +313,17 @@ mod tests {
         assert_eq!(file("see https://a.invalid/x.js and node.js"), None);
         assert_eq!(file("caller=orders.go:31 msg=x"), None);
         assert_eq!(file("orders.go:31:2: undefined: x").as_deref(), Some("orders.go"));
+        assert_eq!(
+            file("e: file:///home/runner/work/shop/shop/src/Cart.kt:31:9 Unresolved").as_deref(),
+            Some("src/Cart.kt")
+        );
+        assert_eq!(
+            file("AssertionFailedError at CartTest.kt:31").as_deref(),
+            Some("CartTest.kt")
+        );
+        assert_eq!(
+            file("not valid. .github/workflows/ci.yml (Line: 31, Col: 9): Unexpected").as_deref(),
+            Some(".github/workflows/ci.yml")
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Whose file a path names, and what it is called in the repository.
 
 /// Parts of the paths of runtimes, dependencies and bundles.
-const FOREIGN: [&str; 45] = [
+const FOREIGN: [&str; 48] = [
     "node_modules/",
     "node:",
     "next/dist/",
@@ -47,6 +47,9 @@ const FOREIGN: [&str; 45] = [
     "build/server/",
     "/.cache/",
     "ext:",
+    "/opt/rust/",
+    "/var/runtime/",
+    "/var/lang/",
 ];
 const SOURCES: [&str; 64] = [
     "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "pyx", "rs", "go", "java", "kt", "kts", "groovy",
@@ -133,6 +136,20 @@ pub(super) fn is_own(path: &str) -> bool {
         && !path.starts_with("vendor/")
         && !path.starts_with("deps/")
         && !path.starts_with("Swift/")
+        // Where Go's own runner of tests says what it found.
+        && path != "testing.go"
+}
+
+/// The page that a browser's bundle was made of: `…/_next/static/chunks/app/cart/page-<hash>.js`.
+pub(super) fn of_page(path: &str) -> Option<String> {
+    let (_, page) = path.split_once("_next/static/chunks/")?;
+    if !page.starts_with("app/") && !page.starts_with("pages/") {
+        return None;
+    }
+    let (stem, hash) = page.strip_suffix(".js")?.rsplit_once('-')?;
+    let hashed = hash.len() >= 8 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    // A layout stands around every page.
+    (hashed && !stem.ends_with("layout")).then(|| [&stem.replace("%5B", "[").replace("%5D", "]"), ".js"].concat())
 }
 
 pub(in crate::text::signature) fn is_source(path: &str) -> bool {

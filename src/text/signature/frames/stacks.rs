@@ -95,6 +95,7 @@ pub(super) fn at(line: &str) -> Option<Frame> {
         .strip_prefix("at ")
         .or_else(|| line.strip_prefix("❯ "))?
         .trim_end_matches(['{', ' ']);
+    let rest = without_archive(rest);
     let rest = rest.strip_prefix("async ").unwrap_or(rest);
     if let Some((call, at)) = rest.rsplit_once(" in ")
         && let Some((path, number)) = at.rsplit_once(":line ")
@@ -122,6 +123,29 @@ pub(super) fn at(line: &str) -> Option<Frame> {
         Some((path, number)) => place(path, number, function),
         None => Frame::Foreign,
     })
+}
+
+/// `total(Cart.java:31) ~[shop.jar!/:1.0]`: without the archive that the class came from.
+fn without_archive(rest: &str) -> &str {
+    if !rest.ends_with(']') {
+        return rest;
+    }
+    let call = rest.rsplit_once(" ~[").or_else(|| rest.rsplit_once(" ["));
+    call.map(|(call, _)| call)
+        .filter(|call| call.ends_with(')'))
+        .unwrap_or(rest)
+}
+
+/// `in Cart (at Cart.tsx:31)`: a component among those that stand around it.
+pub(super) fn component(line: &str) -> Option<Frame> {
+    let (name, at) = line.strip_prefix("in ")?.split_once(" (at ")?;
+    let (path, number) = location(at.strip_suffix(')')?)?;
+    // What the framework draws with has no directory of the application's either.
+    let foreign = ["View.", "Text.", "AppContainer.", "renderApplication."];
+    if foreign.iter().any(|file| path.starts_with(file)) {
+        return Some(Frame::Foreign);
+    }
+    Some(place(path, Some(number?), Some(name.to_owned())))
 }
 
 /// The file stands alone; its directory is the package, which is in the name of the function.
@@ -265,9 +289,9 @@ pub(super) fn spaced(line: &str) -> Option<Frame> {
     placed.then(|| place(path, number.parse().ok(), None))
 }
 
-/// `total@https://shop.example/assets/cart.js:31:9`: how two browsers print a frame.
+/// `total@https://shop.example/assets/cart.js:31:9`, `total https://…:31:9`: how two browsers print a frame.
 pub(super) fn browser(line: &str) -> Option<Frame> {
-    let (_, at) = line.split_once('@')?;
+    let (_, at) = line.split_once('@').or_else(|| line.split_once(' '))?;
     let (path, number) = location(at)?;
     (number.is_some() && at.contains("://")).then(|| place(path, number, None))
 }

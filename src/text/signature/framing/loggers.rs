@@ -92,6 +92,30 @@ pub(super) fn tagged(line: &str) -> Option<usize> {
     Some(at + 3 + tag + 2)
 }
 
+/// `E Cart: `, `E/Cart: `, `E/Cart( 1207): `: the short forms of it.
+pub(super) fn tag(line: &str) -> Option<usize> {
+    let name = count(line, 2, |b| {
+        b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')
+    });
+    let word = line
+        .get(2..2 + name)
+        .filter(|word| word.len() >= 3 && !is_error(word))?;
+    let capital = word.starts_with(|c: char| c.is_ascii_uppercase());
+    let mut at = 2 + name;
+    match line.as_bytes()[1] {
+        b' ' if capital => {}
+        b'/' => {
+            if line[at..].starts_with('(') {
+                let number = at + 1 + spaces(line, at + 1);
+                let end = number + count(line, number, |b| b.is_ascii_digit());
+                at = end + usize::from(line[end..].starts_with(')'));
+            }
+        }
+        _ => return None,
+    }
+    line[at..].starts_with(": ").then_some(at + 2)
+}
+
 /// `1:M 14 Nov 2026 03:04:05.678 # `: process, role, time and a mark for the level.
 pub(super) fn role(line: &str) -> Option<usize> {
     let pid = count(line, 0, |b| b.is_ascii_digit());

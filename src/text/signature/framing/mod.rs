@@ -264,6 +264,14 @@ fn level(line: &str) -> Option<usize> {
     Some(at + connection(&line[at..]).unwrap_or(0))
 }
 
+/// `ERROR: ` before what is indented as well.
+pub(super) fn without_level(content: &str) -> &str {
+    match content.split_once(": ") {
+        Some((word, rest)) if LEVELS.contains(&word) && !rest.trim().is_empty() => rest,
+        _ => content,
+    }
+}
+
 fn connection(rest: &str) -> Option<usize> {
     let pid = count(rest, 0, |b| b.is_ascii_digit());
     let tid = count(rest, pid + usize::from(rest[pid..].starts_with('#')), |b| {
@@ -293,6 +301,9 @@ fn lettered(line: &str) -> Option<usize> {
         let end = line.find(" -- ")? + 4;
         let name = line[end..].find(": ")?;
         return (end + name < LONGEST_NAME).then_some(end + name + 2);
+    }
+    if let Some(tag) = loggers::tag(line) {
+        return Some(tag);
     }
     let spaces = count(line, 1, |b| b == b' ');
     // A test runner marks the lines of an error.
@@ -393,6 +404,9 @@ mod tests {
             "03:04:05.678 [error] boom",
             "##[error]boom",
             "E   boom",
+            "E Cart: boom",
+            "E/Cart: boom",
+            "E/Cart( 1207): boom",
             "Uncaught (in promise) boom",
             "1:M 14 Nov 2026 03:04:05.678 # boom",
             "│ boom",

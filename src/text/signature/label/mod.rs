@@ -19,16 +19,16 @@ pub(super) const CONFIG: &str = "config";
 const RULES: [(&str, &str); 12] = [
     (INFRASTRUCTURE, phrases::PASSING),
     (NOISE, phrases::NOISE),
-    (BUG, phrases::SLOW_TESTS),
+    (BUG, phrases::SURE_BUGS),
     (CONFIG, phrases::CONFIG),
     (AUTH, phrases::AUTH),
     (INFRASTRUCTURE, phrases::NETWORK),
     (BUG, phrases::BUG),
     (INFRASTRUCTURE, phrases::CAPACITY),
-    (NOISE, phrases::NOISE_HINTS),
     (AUTH, phrases::AUTH_HINTS),
     (CONFIG, phrases::CONFIG_HINTS),
     (INFRASTRUCTURE, phrases::INFRASTRUCTURE_HINTS),
+    (NOISE, phrases::NOISE_HINTS),
 ];
 /// A code decides before this rule.
 const CODES_BEFORE: usize = 6;
@@ -48,12 +48,43 @@ static FINDER: LazyLock<Option<(AhoCorasick, Vec<usize>)>> = LazyLock::new(|| {
 
 pub(super) fn label(template: &str) -> &'static str {
     let Some((finder, rules)) = &*FINDER else { return BUG };
-    let found = finder.find_overlapping_iter(template);
+    let text = said(template);
+    // `und_err` is not said in `not_found_error`.
+    let begins = |at: usize| {
+        let letter = |at: usize| text.as_bytes()[at].is_ascii_alphabetic();
+        at == 0 || !letter(at) || !letter(at - 1)
+    };
+    let found = finder
+        .find_overlapping_iter(&text)
+        .filter(|found| begins(found.start()));
     let rule = found.map(|found| rules[found.pattern().as_usize()]).min();
     match rule {
         Some(rule) if rule < CODES_BEFORE => RULES[rule].0,
         rule => codes::label(template).unwrap_or_else(|| rule.map_or(BUG, |rule| RULES[rule].0)),
     }
+}
+
+/// The template without the place of the error, whose names say what the code is about and not what happened; and once
+/// more with the words of its names apart: `PoolTimedOut`, `INVALID_GRANT`.
+fn said(template: &str) -> String {
+    let place = template.rfind("\nat ").filter(|at| !template[at + 1..].contains('\n'));
+    let template = &template[..place.unwrap_or(template.len())];
+    let mut text = String::with_capacity(2 * template.len() + 32);
+    text.push_str(template);
+    text.push('\n');
+    let mut before = ' ';
+    let mut letters = template.chars().peekable();
+    while let Some(c) = letters.next() {
+        let begins = c.is_ascii_uppercase()
+            && (before.is_ascii_lowercase()
+                || (before.is_ascii_uppercase() && letters.peek().is_some_and(char::is_ascii_lowercase)));
+        if begins {
+            text.push(' ');
+        }
+        text.push(if c == '_' { ' ' } else { c });
+        before = c;
+    }
+    text
 }
 
 #[cfg(test)]
@@ -70,6 +101,13 @@ mod tests {
             ("connect ECONNREFUSED <host>", "infrastructure"),
             ("Request failed with status code 503", "infrastructure"),
             ("Request failed with status code 404", "bug"),
+            ("insert failed error=PoolTimedOut", "infrastructure"),
+            ("type: not_found_error", "bug"),
+            (
+                "io error: Os { code: 1, kind: HTTPConnectionRefused }",
+                "infrastructure",
+            ),
+            ("boom\nat src/oauth/password.ts in login", "bug"),
             ("something else", "bug"),
         ] {
             assert_eq!(label(text), want, "{text}");

@@ -6,7 +6,9 @@ pub(super) fn split(list: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Says that it will pass, whatever else is said.
-pub(super) const PASSING: &str = "pool is full; mempool is full; busy running a script; clusterdown; cluster is down; masterdown; tryagain; \
+pub(super) const PASSING: &str = "operation is in progress; operation in progress; resolve host: github.com; resolve host: api.github.com; \
+    resolving 'deb.debian.org; resolving 'archive.ubuntu.com; enotfound registry.npmjs.org; enotfound github.com; lookup proxy.golang.org; \
+    lookup github.com; lookup registry-1.docker.io; pool is full; mempool is full; busy running a script; clusterdown; cluster is down; masterdown; tryagain; \
     try again in; control plane request failed; scheduled maintenance; under maintenance; server had an error; \
     is overloaded; overloaded_error; capacity constraints; please wait a few; \
     too_many_requests; temporary failure; try again later; please retry; eai_again; misconf redis; \
@@ -18,7 +20,7 @@ pub(super) const PASSING: &str = "pool is full; mempool is full; busy running a 
     server is busy; too busy; slow down; slowdown; requestlimitexceeded; too many connections";
 
 /// Nothing to mend: the other side went away, scanners, stale pages after a release, announcements, users' own mistakes.
-pub(super) const NOISE: &str = "invalid user <user>; stream closed; incomplete response; script error.; non-error promise rejection; \
+pub(super) const NOISE: &str = "client unexpected; user rejected; user denied; invalid user <user>; stream closed; incomplete response; script error.; non-error promise rejection; \
     extension context invalidated; webkit.messagehandlers; err_blocked_by_client; the operation is insecure; \
     --trace-warnings; cache not found; no cache found; cache already exists; set-output; save-state; \
     node12 actions; node16 actions; incomplete startup packet; could not send data to client; \
@@ -29,7 +31,7 @@ pub(super) const NOISE: &str = "invalid user <user>; stream closed; incomplete r
     user request; older or newer deployment; length of startup packet; while ssl handshaking; ssl_do_handshake() failed; \
     reading a body from connection; before message length reached; security attack; get /wp-; post /wp-; eval-stdin; /phpunit; /.aws; /.ssh; /boaform; /hnap1; /solr/admin; /owa/; /autodiscover; /etc/passwd; ../../; \
     responseaborted; premature_close; premature close; closed early; client disconnected; \
-    client has disconnected; client closed; closed by client; clientabort; prematurely closed; request aborted; \
+    client has disconnected; client closed; closed by client; clientabort; client prematurely closed; request aborted; \
     request was aborted; error: aborted; aborterror; user aborted; write epipe; broken pipe; context canceled; \
     context cancelled; operation was canceled; err_aborted; abort handler; superseded; higher priority waiting; has been canceled; \
     could not receive data from client; eof on client connection; \
@@ -51,8 +53,8 @@ pub(super) const NOISE: &str = "invalid user <user>; stream closed; incomplete r
     obsolete; do_not_honor; unsubscribed recipient; invalid email address; user cancelled; \
     user canceled; cancelled by user; canceled by user; was interrupted by the user";
 
-/// A test that ran too long says nothing about the network.
-pub(super) const SLOW_TESTS: &str = "ensure \"done()\"; exceeded timeout of; timed out retrying after; \
+/// The code is wrong, whatever code stands beside it; and a test that ran too long says nothing about the network.
+pub(super) const SURE_BUGS: &str = "infinite loop; error ts; error[e; error cs; during render; inside a function cached; failed to execute '; : undefined: ; ensure \"done()\"; exceeded timeout of; timed out retrying after; \
     test timeout of; test timed out; long-running test; timeout of <time> for a test; \
     waiting for expect; waiting for locator; locator.click: timeout; timed out waiting for element; testtimeout";
 
@@ -63,14 +65,14 @@ pub(super) const CONFIG: &str = "invalid environment variables; environment vari
     no start command; could not determine how to build; failed to read dockerfile; version mismatch; glibc_; \
     exec format error; cannot execute binary file; not found in $path; invalid next.config; \
     unrecognized key(s); invalid options object; no open ports; port already in use; \
-    access-control-allow-origin; cors policy; mixed content; redirect_uri; callback url; \
+    access-control-allow-origin; cors policy; host not found in upstream; the start command `; unknown compiler option; content security policy; error from server (notfound); is not verified; not been verified; not found in the local cache; searched in the following; mixed content; redirect_uri; callback url; \
     domain is not verified; domain not verified; sender identity; invalid dsn; unknown shorthand flag; \
-    unknown argument; unrecognized named-value; invalid yaml; yaml.scanner; cannot start any token; \
+    unknown argument '; unknown argument: ; unknown argument -; unrecognized named-value; invalid yaml; yaml.scanner; cannot start any token; \
     toml parse error; yaml: line; unclosed table; failed to parse manifest; failed to load manifest; \
     no matching package; no matching distribution; resolutionimpossible; could not resolve dependency; \
     unable to resolve dependency; would have been modified; no matching version found; etarget; \
     unsupported url type; this project is configured to use; expected version; unknown revision; \
-    unknown runtime; invalid runtime; certificate chain; unable to get issuer; invalid certificate authority; \
+    unknown runtime; invalid runtime; certificate chain; signed by unknown authority; unable to get issuer; invalid certificate authority; \
     getpwnam; no such user in; no such profile; profile not found; config profile; \
     could not be found in the application configuration; price id; live mode key; test mode key; wrong chain; \
     extension control file; unknown locale; invalid time zone; unknown time zone; no such network; \
@@ -78,7 +80,7 @@ pub(super) const CONFIG: &str = "invalid environment variables; environment vari
     invalid mount; invalid host; invalid port; port out of range; unknown dialect; no pg_hba.conf; \
     must be on the same; license key; \
     root directory; output directory; project settings; node.js version; host must be trusted; untrustedhost; \
-    peer dep; unsupported environment; unsupported_engine; is incompatible with; error: secret \"; error: configmap \"; queue does not exist; \
+    peer dep; unsupported environment; unsupported_engine; is incompatible with; : secret \"; : configmap \"; error initializing config; no such field; sender address rejected; queue does not exist; \
     queuedoesnotexist; does not host this; failed at step exec; \"message\":\"model:; model_not_found; credit balance; \
     source metadata; manifest unknown; does not match `origin`; too big header; no such file or directory: exec; is not registered with the listener; ora-12514; ora-12505; \
     environment variable; missing env; env var; is not set; not been set; must be set; \
@@ -100,7 +102,7 @@ pub(super) const CONFIG: &str = "invalid environment variables; environment vari
     no matching package named; failed to select a version; checksum mismatch; missing go.sum; go.mod requires; \
     updates to go.mod; could not determine how to build; unable to generate a build plan; manifest unknown; manifest for; \
     docker.io/; pull access denied; repository does not exist; no start command; could not find a production build; \
-    dockerfile; failed to calculate checksum; failed to solve: failed to read; executable; command not found; \
+    dockerfile does not; dockerfile `; failed to read dockerfile; failed to calculate checksum; failed to solve: failed to read; executable; command not found; \
     exec format error; unknown project; project not found; no test files found; no tests found; maximum size limit; \
     invalid runtime; invalid vercel.json; jest encountered an unexpected token; nosuchbucket; bucket does not exist; \
     model_not_found; missing trie node; -32601; invalid project id; plan and billing; locate credentials; could not load credentials; \
@@ -134,7 +136,9 @@ pub(super) const CONFIG: &str = "invalid environment variables; environment vari
     tns:could not resolve";
 
 /// Credentials and rights.
-pub(super) const AUTH: &str = "notcapable; run again with the --allow; conversation failed; could not identify password; \
+pub(super) const AUTH: &str = "許可がありません; 权限不够; 权限被拒绝; keine berechtigung; zugriff verweigert; permission non accordée; \
+    permiso denegado; permissão negada; permesso negato; отказано в доступе; authentifizierung; authentification; \
+    autenticación; autenticação; autenticazione; notcapable; run again with the --allow; conversation failed; could not identify password; \
     row-level security; row level security; session expired; session has expired; session not found; \
     invalid session; invalid refresh token; refresh_token_not_found; email not confirmed; invalid csrf; \
     csrf token; state mismatch; missing authorization; no authorization; authorization header; assumerole; \
@@ -157,8 +161,7 @@ pub(super) const AUTH: &str = "notcapable; run again with the --allow; conversat
     permissiondenied; does not have permission; have access to; access denied; accessdenied; access_denied; \
     access is denied; requested access to the resource; not authorized; resource not accessible; eacces; eperm; \
     wrongpass; noauth; noperm; e401; e403; eneedauth; could not read username; could not read password; publickey; \
-    requires authentication; authentication required; certificate signed by unknown authority; \
-    access key; secret key; not a valid key; invalid authentication; bad token; \
+    requires authentication; authentication required;     access key; secret key; not a valid key; invalid authentication; bad token; \
     no permission; missing permission; lacks permission; lacks the; is not authorized; authorization failed; \
     authorizationexception; authorization exception; not allowed to perform; user is disabled; account locked; \
     account is locked; account is disabled; kerberos; gssapi; gss initiate; krb5; data 52e; invalid credential; \
@@ -174,7 +177,8 @@ pub(super) const AUTH: &str = "notcapable; run again with the --allow; conversat
     insufficient authentication; access token has; id token; refresh token";
 
 /// An error of the network is none of the code that met it.
-pub(super) const NETWORK: &str = "ext4-fs error; i/o error; no server available; dropping packet; handshake failure; blockhash not found; \
+pub(super) const NETWORK: &str = "request: eof; read: eof; conn closed; could not serialize; 接続を拒否; 连接被拒绝; 拒绝连接; в соединении отказано; conexão recusada; connessione rifiutata; \
+    空き領域がありません; 设备上没有空间; не осталось места; não há espaço; spazio esaurito; \": eof; block not found; operating system error; unable to lock; upstream prematurely; ext4-fs error; i/o error; no server available; dropping packet; handshake failure; blockhash not found; \
     provisioning resources; deprovision; createartifact; failed to upload artifact; out of disk; \
     device or resource busy; max clients reached; maxclients; pool exhausted; pool is exhausted; \
     pool is draining; request timed out; headers timeout; body timeout; other side closed; socket closed; \
@@ -182,8 +186,8 @@ pub(super) const NETWORK: &str = "ext4-fs error; i/o error; no server available;
     failed to create pod sandbox; client.timeout exceeded; awaiting headers; stream error; bad record mac; \
     ssl syscall error; bad connection; disk i/o error; could not extend file; conflict with recovery; \
     noreplicas; response from upstream; upstream timed out; unable to connect to; cannot connect to; \
-    can't connect to; failed to dial; dial error; error while dialing; network socket disconnected; \
-    websocket connection to; unexpected server response: 5; degraded; aof file; bgsave; was lost; \
+    can't connect to; failed to dial; dial error; error while dialing; network socket disconnected;\
+    unexpected server response: 5; degraded; aof file; bgsave; was lost; \
     connection to broker; verbindung; connexion; conexi; aucun espace; kein speicherplatz; kein platz; \
     no queda espacio; espacio insuficiente; ran out of; not enough memory; not enough space; not enough disk; \
     resource exhausted; too many pending; quota has been exceeded; exceeded its quota; spot instance; \
@@ -230,7 +234,7 @@ pub(super) const NETWORK: &str = "ext4-fs error; i/o error; no server available;
     fork: retry; reached max retries";
 
 /// The code, the schema, a migration or a test.
-pub(super) const BUG: &str = "unsupported operand; client components; server components; failed to execute '; previously applied but; \
+pub(super) const BUG: &str = "abi: ; compilation terminated; no match of right hand side; exception error:; unsupported operand; client components; server components; previously applied but; \
     while running migrations; is not a constructor; not callable; not subscriptable; unhashable; \
     positional argument; keyword argument; never awaited; different loop; event loop is closed; \
     no running event loop; already borrowed; moved value; cannot borrow; unresolved import; trait bound; \
@@ -288,18 +292,18 @@ pub(super) const BUG: &str = "unsupported operand; client components; server com
     operationalerror: no such";
 
 /// Too much of something, or something beside the code, where no error of the code was named.
-pub(super) const CAPACITY: &str = "timed out; timeout; time-out; unavailable; overload; oom; \
+pub(super) const CAPACITY: &str = "too frequently; websocket connection to; timed out; timeout; time-out; unavailable; overload; oom; \
     shutting down; readonly; read-only; insufficient; exhausted; quota; limit exceeded; exceeded your; certificate; \
     deadlock; storage; header not found; internal error; internal server error; stack overflow; overflowed its stack; \
     network; server has closed; unreachable; disconnected; upstream";
 
 pub(super) const NOISE_HINTS: &str = "warning:; warning in; [warn; reserve cache; cache service; deprecat";
 
-pub(super) const AUTH_HINTS: &str = "credential; permission denied; password; api key; access token; security token; not allowed to; missing access; denied:; \
+pub(super) const AUTH_HINTS: &str = "jwt; decryption; credential; permission denied; password; api key; access token; security token; not allowed to; missing access; denied:; \
     token is invalid; blocked by; authoriz; \
     authenticat; oauth";
 
-pub(super) const CONFIG_HINTS: &str = "is required; installation failed; upgrade failed; values.yaml; unregistered task; not registered; inequivalent arg; unbound variable; \
+pub(super) const CONFIG_HINTS: &str = "settings; must have a valid; is required; installation failed; upgrade failed; values.yaml; unregistered task; not registered; inequivalent arg; unbound variable; \
     configuration; config; unknown option; invalid option; unsupported; \
     not supported; incompatible; not installed; not found in path";
 
