@@ -1,6 +1,8 @@
 //! A fake of the outside over facts in memory: `observe` reads it, `perform` changes facts and it. It decides nothing,
 //! and replaces exactly these two: the seed of a simulator.
 
+mod after;
+
 use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -275,34 +277,12 @@ impl Fake {
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),
-            Action::CiWitness { .. } => {
-                let commit = Some(self.sha());
-                self.newest().ci.witness = Some(CiWitness { commit });
-            }
-            Action::PushWitness { sha, .. } => {
-                let attempt = &self.newest().attempt.id;
-                let key = keys::push_witness(attempt, sha);
-                self.facts.witness = Some(Witnessed {
-                    key,
-                    head: sha.clone(),
-                    at: now,
-                });
-            }
-            Action::CiReport { sha, .. } => drop(self.newest().ci.reports.insert(sha.clone())),
-            Action::CiGrade { head, .. } => {
-                let green = self.newest().ci.reports.contains(head);
-                if green || self.made[0] == Made::NotRed {
-                    self.prove(head);
-                } else {
-                    self.newest().ci.red = true;
-                }
-            }
-            Action::CiUnproven { head, why, .. } => {
-                self.prove(head);
-                let proof = self.newest().proof.as_mut().unwrap();
-                proof.grade = ProofGrade::Unproven(why.clone());
-            }
-            Action::DropWitness { .. } => self.facts.witness = None,
+            Action::CiWitness { .. }
+            | Action::PushWitness { .. }
+            | Action::CiReport { .. }
+            | Action::CiGrade { .. }
+            | Action::CiUnproven { .. }
+            | Action::DropWitness { .. } => self.by_ci(action),
             Action::Push { head, .. } => {
                 self.facts
                     .pushed_before
@@ -417,47 +397,6 @@ impl Fake {
         self.newest().proof = Some(proof(base, head.clone(), grade));
     }
 
-    fn after_merge(&mut self, action: &Action) {
-        if let Action::Adopt { sha, by } = action {
-            let head = self.pull.as_ref().unwrap().head_sha.clone();
-            self.merged(sha.clone(), head, Some(by.clone().unwrap_or_default()));
-        } else if let Action::Landed { .. } = action {
-            let (tree, base) = (sha(900), self.facts.current().unwrap().attempt.base.clone());
-            let (is, parent) = self.landed.clone().unwrap_or((tree.clone(), base.clone()));
-            self.merge_facts().landed = Some(Landed {
-                tree: is,
-                parent,
-                expected_tree: tree,
-                tested_base: base,
-            });
-        } else if let Action::TestLanded { .. } = action {
-            self.merge_facts().landed_tests = Some(self.landed_tests);
-        } else if let Action::Live { .. } = action {
-            self.merge_facts().live_at = Some(self.now);
-        } else if let Action::Observed { verdict, .. } = action {
-            self.merge_facts().observed = Some(verdict.clone());
-        }
-    }
-
-    fn merge_facts(&mut self) -> &mut OurMerge {
-        self.facts.merge.as_mut().unwrap()
-    }
-
-    fn merged(&mut self, sha: Sha, head: Sha, by: Option<String>) {
-        self.base = sha.clone();
-        self.pull.as_mut().unwrap().state = PullState::Merged;
-        self.facts.merge = Some(OurMerge {
-            sha,
-            head,
-            at: self.now,
-            by,
-            landed: None,
-            landed_tests: None,
-            live_at: None,
-            observed: None,
-        });
-    }
-
     fn attempt(&mut self, n: u32, base: &Sha) {
         if n > 1 {
             self.made.pop_front();
@@ -507,53 +446,5 @@ impl Fake {
         attempt.proof = None;
         (attempt.ci.witness, attempt.ci.red) = (None, false);
         attempt.audit = Some(audit(AuditVerdict::Approve, head));
-    }
-
-    fn take_back(&mut self, action: &Action) {
-        let head = self.sha();
-        if let Action::Note { why } = action {
-            self.facts.revert = Some(OurRevert {
-                why: why.clone(),
-                note: true,
-                head: None,
-                earlier: Vec::new(),
-                base: None,
-                tree: None,
-                restores: Restores::No,
-                gone: false,
-                pushed: None,
-                pull: None,
-                merged: None,
-            });
-            return;
-        }
-        let key = format!("revert-tried:{}", self.facts.id());
-        let revert = self.facts.revert.as_mut().unwrap();
-        if let Action::MakeRevert { .. } = action {
-            self.facts.done.insert(key);
-            revert.gone = self.taken_back_by_hand;
-            if !self.conflicts && !revert.gone {
-                revert.earlier.extend(revert.head.replace(head));
-                revert.pushed = None;
-                revert.base = Some(self.base.clone());
-                revert.tree = Some(sha(901));
-                revert.restores = self.restores;
-            }
-        } else if let Action::PushRevert { .. } = action {
-            revert.pushed = Some(self.now);
-            if let (Some(pull), Some(head)) = (&mut self.revert, &revert.head) {
-                pull.head_sha = head.clone();
-            }
-        } else if let Action::RevertBody { head } = action {
-            let slot = format!("revert-{}", head.short());
-            self.facts.done.insert(keys::body(self.facts.id(), &slot));
-        } else if let Action::OpenRevert { head } = action {
-            revert.pull = Some(PullNumber(32));
-            self.revert = Some(pull(32, head.clone(), false));
-        } else if let Action::MergeRevert(proof) = action {
-            // The old code serves again.
-            self.probe_down = 0;
-            revert.merged = Some(proof.head().clone());
-        }
     }
 }
