@@ -3,6 +3,7 @@
 
 mod broken;
 mod ci;
+mod held;
 
 use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -45,7 +46,7 @@ fn stage() -> Stage {
             "vercel": { "project": "shop", "team": "team_acme" },
             "railway": { "service": RAILWAY_SERVICE },
             "jsonrpc": [{ "name": "node", "url": format!("{services}/rpc"), "method": "eth_blockNumber", "jq": "startswith(\"0x\")",
-                          "reference": format!("{services}/rpc/reference"), "max_lag": 20 }],
+                          "reference": format!("{services}/rpc/reference"), "max_lag": 20, "timeout_seconds": 30 }],
             "logs": [{ "path": log }],
             "exec": { "disk": { "program": "check_disk", "timeout_seconds": 5 } },
             "collectors": {
@@ -55,6 +56,8 @@ fn stage() -> Stage {
             },
         } },
         "retry": { "attempts": 1, "seconds": 0 },
+        // Too short for a probe that is down to be sampled again, which waits for seconds.
+        "limits": { "collect_seconds": 19 },
     });
     let setup = Setup {
         mode: "observe",
@@ -66,6 +69,9 @@ fn stage() -> Stage {
     };
     let home = world.tick_home(&setup).unwrap();
     let stage = Stage { world, home };
+    let mut config = stage.config();
+    config["repos"]["shop"]["health"][0]["timeout_seconds"] = json!(30);
+    stage.configure(&config);
     stage.plugin("echo 'DISK OK - 61% free'");
     stage.step(5);
     stage
