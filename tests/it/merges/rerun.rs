@@ -9,6 +9,8 @@ use tick::demo::{
 use super::prepared::{Prepared, Run, Wants};
 use crate::support::read;
 
+/// As the ledger writes an outcome.
+const GONE: &str = "\"gone\"";
 const RESET: &str = "npm error code ECONNRESET\nnpm error network read ECONNRESET\n";
 
 fn red(job: &JobRun) -> Prepared {
@@ -71,13 +73,13 @@ fn green_on_a_rerun_is_a_flake_that_costs_no_model_and_no_mail() {
     let run = until_ended(&prepared);
     assert_eq!((run.code, models(&run)), (Some(0), 0), "{}", run.text);
     assert!(ended(&prepared)[0].starts_with("green"), "{:?}", ended(&prepared));
-    assert_eq!(outcomes(&prepared), ["gone"], "{}", run.text);
+    assert_eq!(outcomes(&prepared), [GONE], "{}", run.text);
     for _ in 0..2 {
         prepared.stage.step(15);
         let run = prepared.tick();
         assert_eq!((run.code, models(&run), reruns(&run)), (Some(0), 0, 0), "{}", run.text);
     }
-    assert_eq!(outcomes(&prepared), ["gone"]);
+    assert_eq!(outcomes(&prepared), [GONE]);
     assert!(prepared.subjects().is_empty(), "nobody had heard of it");
     prepared.finish();
 }
