@@ -3,6 +3,7 @@
 
 mod cause;
 mod ci;
+mod culprit;
 pub mod keys;
 pub(super) mod serial;
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     cause::{Cause, FLAPS},
     ci::{ByCi, CiWitness, Rerun, RerunEnd, Witnessed},
+    culprit::{Culprit, REVERT},
 };
 use super::merge::Restores;
 pub use crate::model::report::Status;
@@ -47,6 +49,9 @@ pub struct Facts {
     pub witness: Option<Witnessed>,
     #[serde(default)]
     pub rerun: Rerun,
+    /// What the tests around the suspected commit showed.
+    #[serde(default)]
+    pub culprit: Option<Culprit>,
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
@@ -126,6 +131,9 @@ pub struct AttemptFacts {
     #[serde(default)]
     pub ci: ByCi,
     pub ci_failed: Option<Vec<String>>,
+    /// The commit that it takes back.
+    #[serde(default)]
+    pub takes_back: Option<Culprit>,
 }
 
 /// Runs that an agent could not make: overloaded, out of quota, not logged in, hung. They say nothing about the cause.
@@ -175,6 +183,7 @@ impl AttemptFacts {
             audit_unavailable: Unavailable::default(),
             ci: ByCi::default(),
             ci_failed: None,
+            takes_back: None,
         }
     }
 
@@ -185,6 +194,11 @@ impl AttemptFacts {
     /// A head that a person pushed and asked to be judged: nobody's budget pays for it.
     pub fn is_a_persons(&self) -> bool {
         self.attempt.outcome == Some(AttemptOutcome::Committed) && !self.attempt.charged
+    }
+
+    /// Made by no agent, so no agent's budget pays for it.
+    pub fn is_a_revert(&self) -> bool {
+        self.attempt.agent == REVERT
     }
 
     /// The first thing that ended this attempt, in the order in which evidence is gathered.
