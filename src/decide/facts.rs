@@ -5,6 +5,7 @@ mod cause;
 mod ci;
 mod culprit;
 pub mod keys;
+mod landed;
 pub(super) mod serial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ pub use self::{
     cause::{Cause, FLAPS},
     ci::{ByCi, CiWitness, Rerun, RerunEnd, Witnessed},
     culprit::{Culprit, REVERT},
+    landed::{Landed, Landing},
 };
 use super::merge::Restores;
 pub use crate::model::report::Status;
@@ -239,6 +241,9 @@ impl AttemptFacts {
 
     /// Why only a person may merge this head, if so.
     pub fn needs_person(&self) -> Option<String> {
+        if self.takes_back.as_ref().is_some_and(|culprit| !culprit.ours) {
+            return Some("it takes back a commit of a person's".to_owned());
+        }
         if let Some(guards) = &self.guards
             && guards.verdict == GuardVerdict::NeedsHuman
         {
@@ -301,36 +306,6 @@ pub struct OurMerge {
     pub live_at: Option<DateTime<Utc>>,
     /// The verdict of the observation, once recorded.
     pub observed: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landed {
-    pub tree: Sha,
-    pub parent: Sha,
-    pub expected_tree: Sha,
-    pub tested_base: Sha,
-}
-
-impl Landed {
-    pub fn verdict(&self) -> Landing {
-        if self.tree != self.expected_tree {
-            Landing::WrongTree
-        } else if self.parent == self.tested_base {
-            Landing::AsTested
-        } else {
-            Landing::Raced
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Landing {
-    /// Tree and parent are the tested ones.
-    AsTested,
-    /// The tree is right for another parent: something else landed first.
-    Raced,
-    /// The host wrote another tree than the one that was tested.
-    WrongTree,
 }
 
 /// Taking our own merge back.
@@ -449,6 +424,10 @@ pub struct Seen {
 
 /// The owner's settings as far as decisions need them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a leave of the owner's, independently"
+)]
 pub struct Policy {
     /// The highest rung the repo is allowed and equipped for.
     pub rung: Mode,

@@ -103,7 +103,11 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     let mirror = ctx.mirror(repo).await?;
     let changes = file_changes(&mirror, base, head).await?;
     let policy = GuardPolicy::new(std::iter::empty(), 0, 0)?;
-    let parts = guards::split(&changes, &policy.kinds);
+    let mut parts = guards::split(&changes, &policy.kinds);
+    if attempt.is_a_revert() {
+        // A test that goes shows nothing about the others.
+        parts.test_part.retain(|change| change.new.is_some());
+    }
     let test_files: Vec<String> = parts
         .test_part
         .iter()
@@ -178,12 +182,10 @@ fn base_of(base: Option<Suite>, attempt: &AttemptFacts) -> Option<Suite> {
     }
 }
 
-/// Whose commit it was decides who may take it back.
+/// Says which tests are not there any more.
 fn takes_back(found: &mut Proof, attempt: &AttemptFacts) {
-    let Some(culprit) = &attempt.takes_back else {
-        return;
-    };
-    if !culprit.brought.is_empty() {
+    let culprit = attempt.takes_back.as_ref();
+    if let Some(culprit) = culprit.filter(|culprit| !culprit.brought.is_empty()) {
         let gone: Vec<&str> = culprit.brought.iter().take(5).map(String::as_str).collect();
         let n = culprit.brought.len();
         let said = format!(
@@ -191,9 +193,6 @@ fn takes_back(found: &mut Proof, attempt: &AttemptFacts) {
             gone.join(", ")
         );
         found.not_proven.push(said);
-    }
-    if !culprit.ours && found.grade == ProofGrade::Proven {
-        found.for_person = Some("it takes back a commit of a person's".to_owned());
     }
 }
 

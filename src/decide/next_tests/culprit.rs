@@ -23,6 +23,14 @@ fn a_shown_culprit_is_taken_back_before_an_agent_is_asked() {
     fake.rest();
     assert_eq!(steps(&fake, 5), "Blame Guards Prove Push OpenPull");
     assert_eq!(count(&fake, "Attempt"), 0);
+    assert!(
+        fake.pull.as_ref().unwrap().draft && fake.facts.merge.is_none(),
+        "of a person's commit"
+    );
+    let mut own = suspected(&[Made::Good]);
+    own.ours = true;
+    own.rest();
+    assert!(own.facts.merge.is_some(), "of ours it goes the way of every fix");
 }
 
 #[test]

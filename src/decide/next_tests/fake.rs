@@ -65,6 +65,8 @@ pub(super) struct Fake {
     pub(super) reran: Option<RunSeen>,
     /// The tests show the suspected commit to be the cause.
     pub(super) shown: bool,
+    /// And it is a merge of ours.
+    pub(super) ours: bool,
     /// CI begins with what is pushed.
     pub(super) ci_runs: bool,
     /// None: after the push.
@@ -117,6 +119,7 @@ impl Fake {
             ci: CheckState::Success,
             reran: None,
             shown: true,
+            ours: false,
             ci_runs: true,
             ci_started: None,
             landed: None,

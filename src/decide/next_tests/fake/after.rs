@@ -9,7 +9,7 @@ impl Fake {
     pub(super) fn blame(&mut self, n: u32, base: &Sha, commit: &Sha) {
         let found = Culprit {
             commit: commit.clone(),
-            ours: false,
+            ours: self.ours,
             brought: BTreeSet::new(),
             not: (!self.shown).then(|| "its parent is red, too".to_owned()),
         };
