@@ -249,13 +249,26 @@ pub(super) struct Target {
 }
 
 /// How the checks of a head are read.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ci {
     /// Required checks that may end as skipped. Default: none.
     #[serde(default, rename = "maySkip")]
     #[schemars(example = ["deploy preview"])]
     pub may_skip: Vec<String>,
+    /// Run the failed jobs of a red run of the default branch once more where it looks like a flake (monitor-only and up). Default: true.
+    #[serde(default = "ci_rerun")]
+    #[schemars(example = false)]
+    pub rerun: bool,
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Self {
+            may_skip: Vec::new(),
+            rerun: ci_rerun(),
+        }
+    }
 }
 
 /// Results of runners that tick does not read itself.
@@ -421,6 +434,7 @@ defaults! {
     setup_timeout_seconds: u32 = 900;
     rpc_params: Value = Value::Array(Vec::new());
     proof_place: ProofPlace = ProofPlace::Local;
+    ci_rerun: bool = true;
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;
     agent_turns: u32 = 40;

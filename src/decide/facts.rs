@@ -2,6 +2,7 @@
 //! the little behaviour here derives one fact from another.
 
 mod cause;
+mod ci;
 pub mod keys;
 pub(super) mod serial;
 
@@ -10,12 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-pub use self::cause::{Cause, FLAPS};
+pub use self::{
+    cause::{Cause, FLAPS},
+    ci::{ByCi, CiWitness, Rerun, RerunEnd, Witnessed},
+};
 use super::merge::Restores;
 pub use crate::model::report::Status;
 use crate::model::{
     IncidentId, Mode, PullNumber, Sha, Signature,
-    checks::Checks,
+    checks::{Checks, RunSeen},
     evidence::{Audit, AuditVerdict, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
     pull::{CommitInfo, Pull, Rules, StopSigns},
@@ -41,6 +45,8 @@ pub struct Facts {
     /// The witness that stands on a branch of its own for CI.
     #[serde(default)]
     pub witness: Option<Witnessed>,
+    #[serde(default)]
+    pub rerun: Rerun,
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
@@ -259,31 +265,6 @@ pub struct Pushed {
     pub at: DateTime<Utc>,
 }
 
-/// A witness that was pushed and not dropped since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Witnessed {
-    /// Of the effect that pushed it.
-    pub key: String,
-    pub head: Sha,
-    pub at: DateTime<Utc>,
-}
-
-/// How far a proof by CI is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ByCi {
-    pub witness: Option<CiWitness>,
-    /// Commits whose runs have ended and whose reports were read.
-    pub reports: BTreeSet<Sha>,
-    /// The witness is red there, so the fix may be shown.
-    pub red: bool,
-}
-
-/// The diff's tests on its base; none where the base's own failure is the witness.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CiWitness {
-    pub commit: Option<Sha>,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurPull {
     pub number: PullNumber,
@@ -418,6 +399,9 @@ pub struct Need {
     pub checks: bool,
     /// Checks of the commit that a proof by CI waits for.
     pub ci: bool,
+    /// The run whose failed jobs run again.
+    #[serde(default)]
+    pub rerun: bool,
     /// Whether the default branch holds the release that failed.
     pub failed_release: bool,
     /// The commit that the merge made.
@@ -436,6 +420,8 @@ pub struct Seen {
     pub failed_release: Option<Sha>,
     pub pull: Option<Pull>,
     pub checks: Option<Checks>,
+    #[serde(default)]
+    pub rerun: Option<RunSeen>,
     pub landed: Option<CommitInfo>,
     /// The host knows no commit by the name that it gave to our merge.
     pub landed_missing: bool,
@@ -473,6 +459,9 @@ pub struct Policy {
     /// CI computes the proof.
     #[serde(default)]
     pub by_ci: bool,
+    /// Failed jobs of CI may be run once more.
+    #[serde(default)]
+    pub reruns: bool,
 }
 
 impl Facts {

@@ -6,6 +6,7 @@ mod base;
 mod by_ci;
 mod fake;
 mod given;
+mod rerun;
 mod waits;
 
 use chrono::TimeDelta;

@@ -63,6 +63,7 @@ pub(super) fn make_forge(
         conversation_resolution: false,
         ci_starts: true,
         keeps_reports: true,
+        reruns_green: true,
         more_rules: Vec::new(),
         people: [("ada", "admin"), ("bob", "write"), ("eve", "read")]
             .map(|(l, p)| (l.into(), p.into()))

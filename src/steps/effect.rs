@@ -19,6 +19,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
+    Rerun,
     Push,
     PushWitness,
     DropWitness,
@@ -38,7 +39,8 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
+        Self::Rerun,
         Self::Push,
         Self::PushWitness,
         Self::DropWitness,
@@ -60,6 +62,7 @@ impl EffectKind {
     /// First part of every key of this kind.
     pub const fn prefix(self) -> &'static str {
         match self {
+            Self::Rerun => "rerun",
             Self::Push => "push",
             Self::PushWitness => "push_witness",
             Self::DropWitness => "drop_witness",

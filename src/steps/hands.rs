@@ -91,6 +91,7 @@ impl Ctx {
             may_skip: repo.may_skip.clone(),
             nonblocking: config.detection.ci_nonblocking.clone(),
             by_ci: repo.proof_by_ci,
+            reruns: repo.ci_rerun,
             release_known: repo
                 .targets
                 .iter()

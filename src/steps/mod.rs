@@ -33,6 +33,7 @@ pub mod prove;
 mod publish;
 pub mod replay;
 pub mod report;
+mod rerun;
 pub mod silence;
 mod take_back;
 mod tell;

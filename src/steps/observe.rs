@@ -74,6 +74,11 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     {
         seen.checks = Some(github.checks(name, &sha).await?);
     }
+    if need.rerun
+        && let Some((run, _)) = &facts.rerun.sent
+    {
+        seen.rerun = Some(github.run(name, run.id).await?);
+    }
     if need.landed
         && let Some(merge) = &facts.merge
     {

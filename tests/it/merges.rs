@@ -8,3 +8,4 @@ mod landing;
 mod moves;
 mod person;
 pub(crate) mod prepared;
+mod rerun;

@@ -14,6 +14,7 @@ mod pulls;
 mod repo;
 mod reviews;
 mod rules;
+mod runs;
 mod stop;
 #[cfg(test)]
 mod testing;
@@ -26,6 +27,7 @@ pub use comments::{Comment, Upsert};
 pub use error::{GitHubError, GitHubErrorKind};
 pub use merge::MergeOutcome;
 pub use repo::RepoInfo;
+pub use runs::RerunOutcome;
 pub use stop::{PAUSE_LABEL, STOP_LABEL};
 pub use writes::{NewPull, OpenPullOutcome};
 

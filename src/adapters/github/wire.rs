@@ -167,6 +167,9 @@ pub(super) struct Status {
 pub(super) struct Run {
     pub(super) id: u64,
     pub(super) head_sha: String,
+    pub(super) run_attempt: Option<u64>,
+    pub(super) status: Option<String>,
+    pub(super) conclusion: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

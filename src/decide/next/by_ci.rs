@@ -136,12 +136,12 @@ impl Waits<'_> {
                 "CI did not begin with {what} ({short}) within {} minutes",
                 START.num_minutes()
             ))
-        } else if runs.iter().any(|check| !has_ended(check.state)) && waited >= END {
+        } else if runs.iter().any(|check| !check.state.has_ended()) && waited >= END {
             self.unproven(format!(
                 "CI did not end with {what} ({short}) within {} hours",
                 END.num_hours()
             ))
-        } else if runs.is_empty() || runs.iter().any(|check| !has_ended(check.state)) {
+        } else if runs.is_empty() || runs.iter().any(|check| !check.state.has_ended()) {
             next_tick(self.now, format!("CI moves next: it proves {what} ({short})"))
         } else {
             let n = self.attempt.attempt.n;
@@ -161,22 +161,7 @@ pub fn says(read: &Checks) -> Option<bool> {
     let ended = runs.peek().is_some() && read.incomplete.is_none();
     let states: Vec<CheckState> = runs.map(|check| check.state).collect();
     let good = |state: &CheckState| matches!(state, CheckState::Success | CheckState::Neutral | CheckState::Skipped);
-    (ended && states.iter().all(|state| has_ended(*state))).then(|| states.iter().all(good))
-}
-
-const fn has_ended(state: CheckState) -> bool {
-    match state {
-        CheckState::Queued | CheckState::InProgress | CheckState::Unknown => false,
-        CheckState::Success
-        | CheckState::Failure
-        | CheckState::Neutral
-        | CheckState::Cancelled
-        | CheckState::Skipped
-        | CheckState::TimedOut
-        | CheckState::ActionRequired
-        | CheckState::Stale
-        | CheckState::StartupFailure => true,
-    }
+    (ended && states.iter().all(|state| state.has_ended())).then(|| states.iter().all(good))
 }
 
 /// The branch of a witness goes as soon as nothing waits for its runs any more, also at the end of the incident.

@@ -78,6 +78,8 @@ fn after_pause(hindered: &Hindered, next: Next, now: DateTime<Utc>) -> Next {
 /// One word an action, also for the log.
 pub const fn name(action: &Action) -> &'static str {
     match action {
+        Action::Rerun { .. } => "rerun",
+        Action::Reran { .. } => "reran",
         Action::Attempt { .. } => "attempt",
         Action::Guards { .. } => "guards",
         Action::Prove { .. } => "prove",

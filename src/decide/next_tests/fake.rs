@@ -19,7 +19,7 @@ use crate::{
     },
     model::{
         AttemptId, IncidentId, Mode, PullNumber, Sha, Signature,
-        checks::{Check, CheckState, Checks},
+        checks::{Check, CheckState, Checks, RunSeen},
         evidence::{AuditVerdict, GuardVerdict, ProofGrade},
         incident::{Attempt, AttemptOutcome, IncidentOutcome, TriageVerdict},
         pull::{CommitInfo, Pull, PullState, Rules, StopSigns},
@@ -62,6 +62,7 @@ pub(super) struct Fake {
     pub(super) revert: Option<Pull>,
     pub(super) rules: Rules,
     pub(super) ci: CheckState,
+    pub(super) reran: Option<RunSeen>,
     /// CI begins with what is pushed.
     pub(super) ci_runs: bool,
     /// None: after the push.
@@ -112,6 +113,7 @@ impl Fake {
                 ..Rules::default()
             },
             ci: CheckState::Success,
+            reran: None,
             ci_runs: true,
             ci_started: None,
             landed: None,
@@ -242,6 +244,7 @@ impl Fake {
             stop: need.stop.then(|| self.stop.clone()),
             rules: need.rules.then(|| self.rules.clone()),
             base: need.base.then(|| self.base.clone()),
+            rerun: self.reran.filter(|_| need.rerun),
             failed_release: self.failed_release.clone().filter(|_| need.failed_release),
             pull: self.pull.clone().filter(|_| need.pull && self.facts.pull.is_some()),
             checks: checked.map(|head| Checks {
@@ -274,6 +277,8 @@ impl Fake {
     fn perform(&mut self, action: &Action) {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
+            Action::Rerun { run, .. } => self.facts.rerun.sent = Some((run.clone(), now)),
+            Action::Reran { end, .. } => self.facts.rerun.end = Some(end.clone()),
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),

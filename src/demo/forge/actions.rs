@@ -40,6 +40,59 @@ pub(super) fn runs(desk: &mut Desk<'_>) -> Result<Reply> {
     Ok(desk.page(&found, Some("workflow_runs")))
 }
 
+pub(super) fn run(desk: &mut Desk<'_>) -> Result<Reply> {
+    let run = desk.number("run_id");
+    let now = desk.town.clock.now();
+    desk.model.show_jobs(now, |job| job.run == run);
+    let shapes = desk.shapes();
+    let jobs: Vec<&Job> = desk.model.jobs.iter().filter(|job| job.run == run).collect();
+    Ok(if jobs.is_empty() {
+        refuse(404, "Not Found")
+    } else {
+        Reply::json(200, &shapes.run(&jobs))
+    })
+}
+
+/// The failed jobs of a run once more. They end as the story says.
+pub(super) fn rerun(desk: &mut Desk<'_>) -> Result<Reply> {
+    if is_anonymous(desk.call) {
+        return Ok(refuse(403, "Must have admin rights to Repository."));
+    }
+    let (run, now) = (desk.number("run_id"), desk.town.clock.now());
+    let attempt = desk.model.attempts(run);
+    let newest: Vec<Job> = desk
+        .model
+        .jobs
+        .iter()
+        .filter(|j| j.is_of(run, attempt))
+        .cloned()
+        .collect();
+    if newest.is_empty() {
+        return Ok(refuse(404, "Not Found"));
+    }
+    if newest.iter().any(|job| job.stage != Stage::Completed) {
+        return Ok(refuse(403, "This workflow run is already running"));
+    }
+    for job in newest.into_iter().filter(|job| !job.is_green()) {
+        let verdict = if desk.model.settings.reruns_green {
+            "success"
+        } else {
+            "failure"
+        };
+        let again = Job {
+            workflow: job.workflow.clone(),
+            attempt: attempt + 1,
+            command: job.command.clone(),
+            held: true,
+            conclusion: Some(verdict.to_owned()),
+            log: job.log.clone(),
+            ..Job::queued(desk.model.next_id(), run, &job.name, &job.sha, &job.branch, now)
+        };
+        desk.model.jobs.push(again);
+    }
+    Ok(Reply::json(201, &json!({})))
+}
+
 pub(super) fn jobs(desk: &mut Desk<'_>) -> Result<Reply> {
     let run = desk.number("run_id");
     if !desk.model.jobs.iter().any(|j| j.run == run) {

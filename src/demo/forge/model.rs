@@ -42,6 +42,8 @@ pub struct Settings {
     /// A push starts CI, and CI keeps the reports of its jobs.
     pub ci_starts: bool,
     pub keeps_reports: bool,
+    /// How failed jobs end that are run again.
+    pub reruns_green: bool,
     /// Further active rules, as `/rules/branches` shows them.
     pub more_rules: Vec<serde_json::Value>,
     /// Login and permission (`admin`, `write`, `read`); anybody else has `read`, or `none` where it is private.

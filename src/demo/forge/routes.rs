@@ -26,6 +26,8 @@ pub(super) const ROUTES: &[(&str, &str, Handler)] = &[
     ("GET", "/repos/{owner}/{repo}/commits/{ref}/check-runs", checks::check_runs),
     ("GET", "/repos/{owner}/{repo}/commits/{ref}/status", checks::status),
     ("GET", "/repos/{owner}/{repo}/actions/runs", actions::runs),
+    ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}", actions::run),
+    ("POST", "/repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs", actions::rerun),
     ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/jobs", actions::jobs),
     ("GET", "/repos/{owner}/{repo}/actions/runs/{run_id}/artifacts", actions::artifacts),
     ("GET", "/repos/{owner}/{repo}/actions/artifacts/{artifact_id}/{archive_format}", actions::archive),

@@ -10,7 +10,13 @@ use std::{
 
 use serde_json::{Value, json};
 use tick::{
-    demo::{Act, Fault, Pace, Setup, Site, Which, World, WorldOptions, agent::demo_script, client, shop},
+    demo::{
+        Act, Fault, Pace, Setup, Site, Which, World, WorldOptions,
+        agent::demo_script,
+        client,
+        forge::{CiRun, JobRun},
+        shop,
+    },
     steps::effect::{EffectKind, Phase},
     store::{Store, Verified},
 };
@@ -81,7 +87,7 @@ impl Rig {
             }
             Story::Mended => setup.mode = "monitor-only",
             Story::ByCi => setup.config = json!({ "repos": { "shop": { "proof": "ci", "test": [] } } }),
-            Story::Plain => {}
+            Story::Plain | Story::Flake => {}
         }
         let home = world.tick_home(&setup).unwrap();
         let rig = Self {
@@ -92,11 +98,27 @@ impl Rig {
             moved: false,
         };
         rig.clean(&rig.home.clone());
+        if story == Story::Flake {
+            rig.red_run();
+            return rig;
+        }
         rig.world.act(Act::ShipBug);
         rig.world.wait_deployed().unwrap();
         rig.step(15);
         rig.errors(20);
         rig
+    }
+
+    /// Of the commit that the default branch is at; it prints nothing that points at the code.
+    fn red_run(&self) {
+        self.step(15);
+        let output = "npm error code ECONNRESET\nnpm error network read ECONNRESET\n";
+        let run = CiRun {
+            workflow: "Nightly".to_owned(),
+            sha: self.world.main_head().unwrap(),
+            attempts: vec![vec![JobRun::new("install", "npm ci", false, output)]],
+        };
+        self.world.ci_ran(&run).unwrap();
     }
 
     pub(super) fn step(&self, minutes: u64) {
@@ -134,6 +156,7 @@ impl Rig {
             ("PATCH", "/repos/*"),
             ("PUT", "/repos/*/merge"),
             ("POST", "/graphql"),
+            ("POST", "*/rerun-failed-jobs"),
         ];
         for (method, path) in writes {
             self.world
@@ -279,7 +302,7 @@ impl Rig {
                 self.world.act(Act::MoveBase);
                 self.world.wait_deployed().unwrap();
             }
-            Story::Mended => {}
+            Story::Mended | Story::Flake => {}
             Story::Plain | Story::ByCi => self.world.wait_deployed().unwrap(),
         }
     }

@@ -79,8 +79,16 @@ struct Saved {
 }
 
 impl Prepared {
-    /// A world without a running app and with CI that is green at once; the recorded fix is the honest one.
+    /// A bug that serves and is felt.
     pub(crate) fn start(wants: &Wants) -> Self {
+        let prepared = Self::calm(wants);
+        prepared.world().ship_bug().unwrap();
+        prepared.events(60, 10);
+        prepared
+    }
+
+    /// A world without a running app and with CI that is green at once; the recorded fix is the honest one.
+    pub(crate) fn calm(wants: &Wants) -> Self {
         let shop = WorldOptions::shop(at("2026-11-29T03:00:00Z"));
         let world = World::start(WorldOptions {
             pace: if wants.ci.is_some() { Pace::Free } else { Pace::Assumed },
@@ -108,8 +116,6 @@ impl Prepared {
         let first = prepared.tick();
         assert_eq!(first.code, Some(0), "{}", first.text);
         prepared.stage.step(15);
-        prepared.world().ship_bug().unwrap();
-        prepared.events(60, 10);
         prepared
     }
 
