@@ -15,6 +15,7 @@ mod github;
 mod health;
 mod health_rules;
 mod jsonrpc;
+mod log_rotation;
 mod log_scan;
 mod logs;
 #[cfg(test)]

@@ -101,6 +101,10 @@ pub struct Repo {
     /// At least one; a repo without `targets` is its own only target.
     pub targets: Vec<Target>,
     pub may_skip: Vec<String>,
+    /// Failed jobs of the default branch may be run once more.
+    pub ci_rerun: bool,
+    /// CI computes the proof: the tests cannot run here.
+    pub proof_by_ci: bool,
     pub rollback_own: bool,
     /// Tell the owner about a release of others that made things worse.
     pub rollback_ask: bool,

@@ -159,6 +159,10 @@ pub(super) struct Repo {
     /// What the test commands write their results to.
     #[serde(default)]
     pub report: Report,
+    /// Where a fix is proven: local, or ci for tests that cannot run here. Default: local.
+    #[serde(default = "proof_place")]
+    #[schemars(example = &"ci")]
+    pub proof: ProofPlace,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -255,13 +259,26 @@ pub(super) struct Target {
 }
 
 /// How the checks of a head are read.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ci {
     /// Required checks that may end as skipped. Default: none.
     #[serde(default, rename = "maySkip")]
     #[schemars(example = ["deploy preview"])]
     pub may_skip: Vec<String>,
+    /// Run the failed jobs of a red run of the default branch once more where it looks like a flake (monitor-only and up). Default: true.
+    #[serde(default = "ci_rerun")]
+    #[schemars(example = false)]
+    pub rerun: bool,
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Self {
+            may_skip: Vec::new(),
+            rerun: ci_rerun(),
+        }
+    }
 }
 
 /// Results of runners that tick does not read itself.
@@ -272,6 +289,15 @@ pub(super) struct Report {
     #[serde(default)]
     #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
     pub junit: Option<String>,
+}
+
+/// Where a fix is proven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ProofPlace {
+    #[default]
+    Local,
+    Ci,
 }
 
 /// What may be taken back.
@@ -407,6 +433,8 @@ defaults! {
     service_seconds: u32 = 60;
     setup_timeout_seconds: u32 = 900;
     rpc_params: Value = Value::Array(Vec::new());
+    proof_place: ProofPlace = ProofPlace::Local;
+    ci_rerun: bool = true;
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;
     agent_turns: u32 = 40;

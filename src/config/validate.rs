@@ -266,6 +266,8 @@ impl Checks<'_> {
             services: self.services(&raw.services, &at.key("services")),
             test_env: self.test_env(&raw.env, &at.key("env")),
             may_skip: raw.ci.may_skip.clone(),
+            ci_rerun: raw.ci.rerun,
+            proof_by_ci: raw.proof == raw::ProofPlace::Ci,
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,
             test_timeout: Duration::from_secs(u64::from(raw.test_timeout_seconds)),

@@ -404,7 +404,7 @@ pub fn broken(slot: &str, kind: SignalKind, severity: Severity) -> String {
         SignalKind::Health | SignalKind::Probe if severity >= Severity::Critical => format!("{slot} is down"),
         SignalKind::Health | SignalKind::Probe => format!("{slot} is not well"),
         SignalKind::Deploy if severity >= Severity::Critical => format!("nothing serves {slot}"),
-        SignalKind::Deploy => format!("a deployment of {slot} failed"),
+        SignalKind::Deploy => format!("{slot} cannot be deployed"),
         SignalKind::Ci => format!("the default branch of {slot} is red"),
         SignalKind::Exception | SignalKind::Log => format!("{slot} fails"),
         SignalKind::Session | SignalKind::Task | SignalKind::Alert => format!("{slot} raises an alert"),

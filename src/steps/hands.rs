@@ -96,6 +96,8 @@ impl Ctx {
             observe_min: chrono::TimeDelta::from_std(repo.observe_min).unwrap_or(chrono::TimeDelta::minutes(30)),
             may_skip: repo.may_skip.clone(),
             nonblocking: config.detection.ci_nonblocking.clone(),
+            by_ci: repo.proof_by_ci,
+            reruns: repo.ci_rerun,
             release_known: repo
                 .targets
                 .iter()
@@ -118,7 +120,11 @@ pub fn equipped(config: &Config, repo: &Repo) -> (Mode, Vec<String>) {
             Mode::Diagnose,
             "GITHUB_TOKEN is not set",
         ),
-        (repo.test.is_empty(), Mode::Diagnose, "no test command is configured"),
+        (
+            repo.test.is_empty() && !repo.proof_by_ci,
+            Mode::Diagnose,
+            "no test command is configured",
+        ),
         (
             agents.fix.is_empty() || agents.audit.is_empty(),
             Mode::Diagnose,

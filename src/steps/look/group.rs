@@ -18,6 +18,7 @@ use crate::{
     },
     model::{
         IncidentId, Signature, Slot,
+        checks::RedRun,
         incident::Incident,
         signal::{Severity, Signal, Snapshot, Stood},
     },
@@ -389,7 +390,15 @@ fn row_of(ctx: &Ctx, sig: Signature, signals: &[&Signal], old: Option<&Signature
         clear_after: first.looks(Signal::CLEAR_AFTER),
         waits_since: old.and_then(|o| o.waits_since),
         part: part_of(signals, old),
+        red_run: newest_red_run(signals).or_else(|| old.and_then(|o| o.red_run.clone())),
     }
+}
+
+fn newest_red_run(signals: &[&Signal]) -> Option<RedRun> {
+    signals
+        .iter()
+        .filter_map(|signal| signal.red_run())
+        .max_by_key(|run| run.id)
 }
 
 /// The first texts of a cause, or the newest where each look may say it in other words.
