@@ -53,6 +53,26 @@ impl<'a> Event<'a> {
         let lines: Vec<Cow<'_, str>> = self.lines.iter().map(|line| line.says()).collect();
         Cow::Owned(lines.join("\n"))
     }
+
+    /// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
+    pub(super) fn title(&self) -> &str {
+        let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");
+        let mut lines = self.lines.iter().flat_map(|line| line.text().lines());
+        let first = lines.next().unwrap_or_default().trim();
+        if !announces(first) {
+            return first;
+        }
+        let (mut raised, mut last, mut within) = (None, first, true);
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            last = line.trim();
+            if announces(line) {
+                within = true;
+            } else if within && !line.starts_with([' ', '\t']) {
+                (raised, within) = (Some(last), false);
+            }
+        }
+        raised.unwrap_or(last)
+    }
 }
 
 /// Where a line starts, and what it says.

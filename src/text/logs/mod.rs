@@ -324,7 +324,7 @@ impl Matcher {
         };
         if !self.causes.again(&template, &seen, &self.redactor) && self.causes.has_room(pattern.severity) {
             let signed = signature(&self.redactor.without_known(&text));
-            self.causes.add(template, signed, title(event), &seen, &self.redactor);
+            self.causes.add(template, signed, event.title(), &seen, &self.redactor);
         }
     }
 
@@ -491,24 +491,4 @@ fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
         return Cow::Borrowed(raw);
     }
     Cow::Owned(event.says().into_owned())
-}
-
-/// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
-fn title<'a>(event: &'a Event<'_>) -> &'a str {
-    let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");
-    let mut lines = event.lines.iter().flat_map(|line| line.text().lines());
-    let first = lines.next().unwrap_or_default().trim();
-    if !announces(first) {
-        return first;
-    }
-    let (mut raised, mut last, mut within) = (None, first, true);
-    for line in lines.filter(|line| !line.trim().is_empty()) {
-        last = line.trim();
-        if announces(line) {
-            within = true;
-        } else if within && !line.starts_with([' ', '\t']) {
-            (raised, within) = (Some(last), false);
-        }
-    }
-    raised.unwrap_or(last)
 }
