@@ -5,7 +5,7 @@ use anyhow::Result;
 
 use crate::{
     exit::Exit,
-    steps::{Ctx, advance, housekeeping, leftovers, look, outbox, triage},
+    steps::{Ctx, advance, heartbeat, housekeeping, leftovers, look, outbox, triage},
     store::{TickLock, locks::Tried},
 };
 
@@ -28,7 +28,11 @@ pub async fn tick(ctx: &Ctx, scope: Scope, deep: bool) -> Result<Exit> {
     };
     let delivered = outbox::deliver(ctx).await;
     looked.and(repaired).and(delivered)?;
-    ctx.finish()
+    let exit = ctx.finish()?;
+    if ctx.report().busy.is_none() {
+        heartbeat::beat(ctx).await;
+    }
+    Ok(exit)
 }
 
 /// Repair without a look.

@@ -325,6 +325,7 @@ mod tests {
         for name in [
             "GITHUB_TOKEN",
             "SMTP_URL",
+            "HEARTBEAT_URL",
             "NOTIFY_EMAIL_FROM",
             "NOTIFY_EMAIL_TO",
             "ANTHROPIC_API_KEY",

@@ -451,6 +451,11 @@ impl Secrets {
     pub fn github(&self) -> Option<&SecretString> {
         self.get("GITHUB_TOKEN")
     }
+
+    /// Address of the switch that is told of each tick which went through.
+    pub fn heartbeat(&self) -> Option<&SecretString> {
+        self.get("HEARTBEAT_URL")
+    }
 }
 
 impl Mode {

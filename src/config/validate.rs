@@ -60,11 +60,12 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         secrets: Secrets::default(),
     };
     checks.path = checks.search_path(root);
-    for name in ["GITHUB_TOKEN", "SMTP_URL"] {
+    for name in ["GITHUB_TOKEN", "SMTP_URL", "HEARTBEAT_URL"] {
         if let Some(secret) = context.env.secret(name) {
             checks.secrets.values.insert(name.to_owned(), secret);
         }
     }
+    checks.heartbeat();
     let github = checks.github(&root.github);
     let vercel = checks.vercel_service(&root.vercel);
     let repos = checks.repos(root, &github);
@@ -419,6 +420,22 @@ impl Checks<'_> {
             Err(_) => "is true, but SMTP_URL is not a URL (its value is not shown)",
         };
         self.problem(at, what, "SMTP_URL=smtps://user:password@mail.acme.example:465");
+    }
+
+    /// The address holds the switch's secret, so no message shows it.
+    fn heartbeat(&mut self) {
+        let Some(secret) = self.secrets.heartbeat() else {
+            return;
+        };
+        let url = Url::parse(secret.expose_secret()).ok();
+        if !url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+            let what = "HEARTBEAT_URL is not an http or https URL (its value is not shown)";
+            self.problem(
+                JsonPath::default(),
+                what,
+                "HEARTBEAT_URL=https://hc-ping.com/5b1d8c8e-0000-4000-8000-000000000000",
+            );
+        }
     }
 
     /// The value of a variable that the file names; it is a secret from here on.

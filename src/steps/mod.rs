@@ -20,6 +20,7 @@ mod gather;
 mod ground;
 pub mod guard;
 mod hands;
+pub mod heartbeat;
 mod hindered;
 mod holds;
 pub mod housekeeping;

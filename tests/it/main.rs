@@ -13,6 +13,7 @@ mod bombs;
 mod causes;
 #[cfg(test)]
 mod cheats;
+#[cfg(test)]
 mod clocks;
 #[cfg(test)]
 mod collect;
@@ -26,6 +27,8 @@ mod exec;
 mod fake_reds;
 #[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod heartbeat;
 #[cfg(test)]
 mod injection;
 #[cfg(test)]

@@ -183,5 +183,8 @@ fn reserved(variable: &str) -> bool {
             || variable.starts_with("LD_")
             || variable.starts_with("GIT_")
             || variable.starts_with("DYLD_")
-            || matches!(variable, "PATH" | "HOME" | "GITHUB_TOKEN" | "SMTP_URL"))
+            || matches!(
+                variable,
+                "PATH" | "HOME" | "GITHUB_TOKEN" | "SMTP_URL" | "HEARTBEAT_URL"
+            ))
 }
