@@ -241,7 +241,7 @@ fn starts_program(ast: &Ast<'_>) -> bool {
 
 fn is_runner(text: &str) -> bool {
     let lower = text.to_lowercase();
-    words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':']).any(|part| part == r))
+    words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':', '\\']).any(|part| part == r))
 }
 
 /// A property that a build gives to the process of its tests.

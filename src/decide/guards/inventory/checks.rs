@@ -334,7 +334,9 @@ impl<'x, 'a> Scan<'x, 'a> {
 
     pub(super) fn attempt(&mut self, id: Id) {
         let ast = self.ast;
-        let silent = ast.kids_of(id, Kind::Catch).any(|c| self.is_silent(c))
+        let silent = ast
+            .kids_of(id, Kind::Catch)
+            .any(|c| self.is_silent(c) || self.takes_another(id, c))
             || ast.kids_of(id, Kind::Finally).any(|f| self.ends(f));
         self.wants_error(id);
         for kid in ast.kids(id).to_vec() {

@@ -10,7 +10,7 @@ use super::{
     generated, outside,
     recognise::{Begins, begins, initial, is_test},
     rows,
-    scope::{collect, imports, roots},
+    scope::{collect, imports, modules, roots},
     switch::{Runs, Switch},
     words::plain,
 };
@@ -36,7 +36,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: 
         ast,
         tests,
         foreign,
-        outer: outer.with_foreign(foreign.bags(ast)),
+        outer: outer.with_foreign(foreign.bags(ast)).with_modules(modules(ast)),
         helpers: &helpers,
         out: Inventory {
             broken: ast.broken,

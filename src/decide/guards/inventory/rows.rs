@@ -36,7 +36,10 @@ fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
         "arrays.aslist",
     ];
     let args = ast.kids(id).get(1..)?;
-    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call);
+    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call)
+        || args
+            .iter()
+            .all(|a| matches!(ast.kind(*a), Kind::Text | Kind::Number | Kind::Constant));
     (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
         .then_some(args)
 }
