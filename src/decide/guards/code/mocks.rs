@@ -6,9 +6,15 @@ use super::reject;
 use crate::decide::guards::{
     Hit,
     inventory::{Foreign, inventory, subjects},
+    listed::listed,
     syntax::{Ast, Id, Kind, literal},
     view::File,
 };
+
+/// Names of the world around a program, whatever tests compare with them.
+const OUTSIDE: &str = "\
+    datetime date time sleep now today utcnow random randint choice uuid uuid4 requests httpx socket environ getenv open \
+    input print urlopen urandom monotonic perf_counter Date Math fetch setTimeout console stdout stderr stdin";
 
 pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let before: Vec<String> = old
@@ -44,7 +50,7 @@ fn marked(ast: &Ast<'_>) -> Vec<Id> {
     let doubles = |id: Id| {
         let flat = ast.flat(id);
         let word = flat
-            .trim_start_matches('@')
+            .trim_start_matches(['@', ' '])
             .split([' ', '('])
             .next()
             .unwrap_or_default();
@@ -182,7 +188,7 @@ fn is_unit(
                 let own = parts
                     .next()
                     .is_some_and(|module| file.name().split('.').next() == Some(module));
-                own || units.contains(last)
+                own || units.contains(last) && !listed(OUTSIDE, last)
             }
             // `receive(:name)`
             ("receive" | "stub" | "stubs", Some(name)) => {
@@ -196,7 +202,7 @@ fn is_unit(
             ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
                 let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
                 let only_watches = link.name == "spyOn" && links.last().is_some_and(|l| l.name == "spyOn");
-                units.contains(name) && !only_watches
+                units.contains(name) && !only_watches && !listed(OUTSIDE, name)
             }
             // `mock(Unit.class)`, `spy(Unit)`, `allow_any_instance_of(Unit)`
             (

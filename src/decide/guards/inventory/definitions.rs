@@ -136,6 +136,9 @@ impl<'a> Scope<'a> {
         let name = kids.get(1).filter(|k| ast.kind(**k) == Kind::Text);
         let name = name.map_or("subject", |n| literal::inner(ast.source(*n)));
         self.defs.entry(name).or_default().push(*body);
+        if called == Some("subject") && name != "subject" {
+            self.defs.entry("subject").or_default().push(*body);
+        }
     }
 
     fn bind(&mut self, ast: &Ast<'a>, id: Id) {

@@ -3,7 +3,7 @@
 use super::{
     bag::{Bag, MOST},
     definitions::{Scope, is_field},
-    vocabulary::{is_manner, is_vocabulary, makes_double},
+    vocabulary::{is_manner, is_nearness, is_vocabulary, makes_double},
     words,
 };
 use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
@@ -168,6 +168,8 @@ impl<'a> Scope<'a> {
             return;
         };
         match ast.kind(*key) {
+            // How near is compared by itself.
+            Kind::Name if is_nearness(ast.word(*key)) => return,
             Kind::Name if is_manner(ast.word(*key)) => {}
             Kind::Name => Self::called(ast.word(*key), bag),
             Kind::Text if ast.kids(*key).is_empty() => Self::called(literal::inner(ast.source(*key)), bag),

@@ -196,6 +196,9 @@ impl<'a> Find<'_, 'a> {
             Some(rows) => inner.tables.push(rows),
             None => inner.tables.push(vec![self.outer.bag(self.ast, source)]),
         }
+        if rows::is_part(self.ast, &self.outer, source) {
+            inner.switch.conditional(&self.ast.flat(source));
+        }
         inner
     }
 

@@ -49,7 +49,9 @@ impl Scan<'_, '_> {
             }
             bag
         };
-        let mut bare = [bag(&claim.subject), bag(&claim.wanted)];
+        let rounded = rounded(ast, claim);
+        let subject = rounded.as_ref().map_or(&claim.subject, |(inner, _)| inner);
+        let mut bare = [bag(subject), bag(&claim.wanted)];
         if let Some(value) = claim.value {
             let mut more = Bag::default();
             more.values.push(value.to_owned());
@@ -85,7 +87,13 @@ impl Scan<'_, '_> {
             let lists = ids.iter().filter(|i| matches!(ast.kind(**i), Kind::List | Kind::Map));
             lists.map(|i| ast.kids(*i).len()).max().unwrap_or(1).max(1)
         };
-        let tolerance = claim.tolerance.or_else(|| nearness(ast, &claim.wanted));
+        let tolerance = claim
+            .tolerance
+            .or_else(|| nearness(ast, &claim.wanted))
+            .or(rounded.map(|(_, distance)| distance));
+        if tolerance.is_some() {
+            strength = strength.min(Strength::Part);
+        }
         Check {
             line: ast.line(id),
             shown: ast.shown(id),
@@ -131,6 +139,27 @@ impl Scan<'_, '_> {
             softened: softened(ast, id),
         }
     }
+}
+
+/// `round(x, 2)`, `Math.round(x)`, `x.round(2)`: what is rounded, and how far off that may be.
+fn rounded(ast: &Ast<'_>, claim: &Claim) -> Option<(Vec<Id>, f64)> {
+    let [subject] = claim.subject.as_slice() else {
+        return None;
+    };
+    let last = ast.chain(*subject).pop().filter(|l| plain(l.name) == "round")?;
+    let args = last.args.as_ref()?;
+    let object = ast.kids(*subject).first().and_then(|c| ast.kids(*c).first()).copied();
+    let library = object.is_none_or(|o| matches!(ast.source(o), "Math" | "math" | "np" | "numpy"));
+    let (inner, digits) = match args.as_slice() {
+        [inner] if library => (*inner, None),
+        [inner, digits] if library => (*inner, Some(*digits)),
+        [] => (object?, None),
+        [digits] => (object?, Some(*digits)),
+        _ => return None,
+    };
+    let digits = digits.map_or(Some(0.0), |d| literal::value(ast.source(d)))?;
+    let compares = claim.strength == Strength::Exact && !claim.negated;
+    compares.then(|| (vec![inner], 0.5 * 10_f64.powf(-digits)))
 }
 
 /// What a list that is written out holds.

@@ -391,6 +391,20 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     Some(more.into_iter().chain([claim]).collect())
 }
 
+/// `Double.MAX_VALUE`, `float("inf")`, `Infinity`: as far off as can be.
+fn endless(source: &str) -> Option<f64> {
+    let words = [
+        "MAX_VALUE",
+        "Infinity",
+        "INFINITY",
+        "\"inf\"",
+        "math.inf",
+        "MaxFloat64",
+        "MaxValue",
+    ];
+    words.iter().any(|w| source.contains(w)).then_some(f64::MAX)
+}
+
 /// The receiver of a suite in Go.
 fn is_suite(owner: &str) -> bool {
     matches!(owner, "s" | "suite" | "ts")
@@ -464,7 +478,7 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         .into_iter()
         .chain(named.filter_map(|p| ast.body(*p)));
     claim.tolerance = extra
-        .map(|e| literal::value(ast.source(e)))
+        .map(|e| literal::value(ast.source(e)).or_else(|| endless(ast.source(e))))
         .find(Option::is_some)
         .flatten();
     claim.tolerance = super::range::by_places(ast, word, args).or(claim.tolerance);

@@ -117,7 +117,14 @@ pub(super) fn imports(ast: &Ast<'_>, out: &mut Inventory) {
                     && let Some(path) = links.last().and_then(|l| l.arg(0))
                     && ast.kind(path) == Kind::Text
                 {
-                    out.imports.push(literal::inner(ast.source(path)).to_owned());
+                    // `require("assert").strict` is the module of that name.
+                    let strict = ast
+                        .above(id)
+                        .next()
+                        .is_some_and(|up| ast.kind(up) == Kind::Member && ast.word(up) == "strict");
+                    let suffix = if strict { "/strict" } else { "" };
+                    out.imports
+                        .push(format!("{}{suffix}", literal::inner(ast.source(path))));
                 }
             }
             _ => {}

@@ -31,12 +31,15 @@ pub(in crate::decide::guards) fn is_primitive(name: &str) -> bool {
     )
 }
 
-/// A named argument that says how near, how often or in which words.
+/// A named argument that says how often or in which words.
 pub(super) fn is_manner(key: &str) -> bool {
-    listed(
-        "abs rel delta places rtol atol epsilon tolerance msg message reason match id ids",
-        &words::plain(key),
-    )
+    listed("msg message reason match id ids", &words::plain(key))
+}
+
+/// A named argument that says how far off a value may be.
+pub(super) fn is_nearness(key: &str) -> bool {
+    let words = "abs rel delta places rtol atol epsilon tolerance absolutetolerance";
+    listed(words, &words::plain(key))
 }
 
 /// Makes something that stands in for another: what it is made from is no part of what is checked.

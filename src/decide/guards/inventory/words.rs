@@ -51,7 +51,7 @@ const EXACT: &str = "\
 
 /// Words that want every element, in whatever order. Sorted.
 const MEMBERS: &str = "\
-    assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
+    all alleq allmatch allsatisfy everyitem assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
     containsexactlyinanyorder elementsmatch equivalentto isequivalentto matcharray matchelements samedeepmembers \
     samemembers shouldcontainexactlyinanyorder toequalcanonicalizing";
 

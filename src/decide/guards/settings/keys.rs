@@ -174,7 +174,7 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::Severity;
     }
     // From which weight on a finding is told.
-    if matches!(last.as_str(), "threshold" | "failthreshold") && weight(value).is_some() {
+    if matches!(last.as_str(), "threshold" | "failthreshold" | "typecheckingmode") && weight(value).is_some() {
         return Trend::Weight;
     }
     let rules = within(&RULES)
@@ -282,12 +282,13 @@ pub(super) fn severity(value: &str) -> Option<u8> {
     })
 }
 
-/// low, medium, high.
+/// low, medium, high; strict, standard, basic, off.
 pub(super) fn weight(value: &str) -> Option<u8> {
     Some(match value.to_lowercase().as_str() {
-        "low" | "ignore" => 1,
-        "default" | "medium" | "moderate" => 2,
-        "high" | "max" | "critical" => 3,
+        "low" | "ignore" | "strict" => 1,
+        "default" | "medium" | "moderate" | "standard" | "recommended" => 2,
+        "high" | "max" | "critical" | "basic" => 3,
+        "off" => 4,
         _ => return None,
     })
 }
