@@ -54,6 +54,8 @@ pub enum MailOutcome {
     NoServer(String),
     /// The connection broke after the mail went out: it may have arrived.
     Unknown(String),
+    /// As `Unknown`, and the server says nothing any more: the next one would wait as long for nothing.
+    Stalled(String),
     /// No mail is configured.
     Off,
 }
@@ -131,8 +133,9 @@ impl Mailer {
             Ok(Err(error)) if error.status().is_some() || error.is_tls() => {
                 MailOutcome::Refused(self.said("the mail server refused", &error))
             }
+            Ok(Err(error)) if error.is_timeout() => MailOutcome::Stalled(self.silent()),
             Ok(Err(error)) => MailOutcome::Unknown(self.said("the mail server did not confirm", &error)),
-            Err(_) => MailOutcome::Unknown(self.silent()),
+            Err(_) => MailOutcome::Stalled(self.silent()),
         }
     }
 
@@ -303,6 +306,36 @@ mod tests {
                 panic!("a silent server took it");
             };
             assert!(why.contains("was not done") || drips, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_stalls_within_a_mail_is_told_from_one_that_hangs_up() {
+        for stalls in [true, false] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("smtp://{}", listener.local_addr().unwrap());
+            drop(std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                for answer in [
+                    "220 hello",
+                    "250 hello",
+                    "250 go on",
+                    "250 go on",
+                    "250 go on",
+                    "354 go on",
+                ] {
+                    stream.write_all(format!("{answer}\r\n").as_bytes()).unwrap();
+                    let _gone = std::io::Read::read(&mut stream, &mut [0; 1000]);
+                }
+                while stalls && std::io::Read::read(&mut stream, &mut [0; 1000]).is_ok_and(|read| read > 0) {}
+            }));
+            let mailer = Mailer {
+                patience: Duration::from_millis(200),
+                ..Mailer::new(MailBackend::Smtp(url.into()), Redactor::default())
+            };
+            let outcome = run(mailer.send(&mail()));
+            assert_eq!(matches!(outcome, MailOutcome::Stalled(_)), stalls, "{outcome:?}");
+            assert_eq!(matches!(outcome, MailOutcome::Unknown(_)), !stalls, "{outcome:?}");
         }
     }
 

@@ -104,6 +104,8 @@ pub(super) struct Standing<'d> {
     deploying_since: Option<DateTime<Utc>>,
     /// Those that began to serve.
     served: Vec<&'d Deployment>,
+    /// Nothing of the list is missing or unreadable.
+    whole: bool,
     now: DateTime<Utc>,
 }
 
@@ -155,8 +157,16 @@ impl<'d> Standing<'d> {
             // What is stuck holds no alarm back.
             deploying_since: begun.filter(|_| stuck.is_none()).map(|one| one.created),
             served,
+            whole: true,
             now,
         }
+    }
+
+    /// What cannot be read of the list may be what changed.
+    #[must_use]
+    pub(super) fn whole(mut self, whole: bool) -> Self {
+        self.whole = whole;
+        self
     }
 
     /// The one that serves.
@@ -176,7 +186,9 @@ impl<'d> Standing<'d> {
     pub(super) fn tell(&self, session: &Session<'_>, place: &Place<'_>, failing: &str, piece: &mut Piece) {
         piece.outcome.release_sha = self.live.and_then(|live| live.sha.clone());
         piece.outcome.deploying_since = self.deploying_since;
-        piece.outcome.told.insert(ChangeKind::Deployment);
+        if self.whole {
+            piece.outcome.told.insert(ChangeKind::Deployment);
+        }
         let recent = self
             .served
             .iter()

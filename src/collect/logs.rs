@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     context::{Blind, Piece, Place, Session},
+    log_rotation::{self, Sibling},
     log_scan::LogScan,
     probe,
 };
@@ -36,10 +37,8 @@ const TAIL: u64 = 64 * 1024;
 const MARK: u64 = 256;
 /// A file that was written to just now may hold half an event.
 const SETTLED: TimeDelta = TimeDelta::seconds(5);
-/// Files of a directory among which a rotated one is looked for.
-const MOST_SIBLINGS: usize = 2000;
-/// Endings of files that log rotation packed.
-const PACKED: [&str; 6] = ["gz", "bz2", "xz", "zst", "lz4", "Z"];
+/// Rotated files that one look reads, the latest.
+const MOST_ROTATED: usize = 100;
 
 /// Where the last look at each file ended.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -55,6 +54,9 @@ struct Spot {
     offset: u64,
     /// Hash of the bytes right before the offset: a file that was written anew shows by it.
     mark: String,
+    /// When the file was last written to: what was rotated later was written to later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    written: Option<(i64, i64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     started_at: Option<DateTime<Utc>>,
 }
@@ -112,7 +114,7 @@ struct Part {
     to: u64,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
     fn blind(&mut self, error: &io::Error) {
         let (cause, mend) = match error.kind() {
             io::ErrorKind::NotFound => ("not-found", "check the path in the config, or whether the program runs"),
@@ -128,64 +130,75 @@ impl Look<'_> {
     }
 
     async fn follow(&mut self, before: Option<&Spot>) -> io::Result<(Spot, Vec<Signal>)> {
-        let mut parts = Vec::new();
-        let mut scan = LogScan::new(self.session, self.place);
-        let mut file = match (open(self.path), before) {
-            (Ok(file), _) => file,
-            // Rotated away, and nobody has written since.
-            (Err(error), Some(spot)) if error.kind() == io::ErrorKind::NotFound => {
-                self.rotated(spot, (0, 0)).ok_or(error)?
-            }
-            (Err(error), _) => return Err(error),
-        };
-        let meta = file.metadata()?;
-        let here = (meta.dev(), meta.ino());
-        let end = self.end(&mut file, &meta)?;
-        let from = match before {
-            None => {
-                let most = if self.session.ctx.deep {
-                    FIRST_LOOK_DEEP
-                } else {
-                    FIRST_LOOK
-                };
-                next_line(&mut file, end.saturating_sub(most))?
-            }
-            Some(spot)
-                if here == (spot.dev, spot.ino) && mark(&mut file, spot.offset)?.as_ref() == Some(&spot.mark) =>
-            {
-                spot.offset
-            }
-            // Another file, or other text under the same number: copied away and cut off, or the number was given anew.
-            Some(spot) => {
-                parts = self.since(spot, here)?;
-                0
-            }
-        };
-        scan = match before {
-            Some(spot) if from > 0 => scan.started(spot.started_at),
-            _ if from == 0 && parts.is_empty() => scan.whole(),
-            _ => scan,
-        };
-        parts.push(Part {
-            file,
-            from: from.min(end),
-            to: end,
-        });
+        let (mut parts, mut scan) = self.parts(before)?;
         self.cap(&mut parts)?;
         for part in &mut parts {
             stream(part, &mut scan).await?;
         }
         let scanned = scan.finish();
         self.blind.extend(scanned.blind);
-        let last = parts.last_mut().map(|part| mark(&mut part.file, end));
+        let Some(last) = parts.last_mut() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let meta = last.file.metadata()?;
         let spot = Spot {
-            dev: here.0,
-            ino: here.1,
-            offset: end,
-            mark: last.transpose()?.flatten().unwrap_or_default(),
+            dev: meta.dev(),
+            ino: meta.ino(),
+            offset: last.to,
+            mark: mark(&mut last.file, last.to)?.unwrap_or_default(),
+            written: Some((meta.mtime(), meta.mtime_nsec())),
             started_at: scanned.started_at,
         };
         Ok((spot, scanned.signals))
+    }
+
+    /// What is read now, oldest first; the last part is of the file that the next look begins with.
+    fn parts(&mut self, before: Option<&Spot>) -> io::Result<(Vec<Part>, LogScan<'a>)> {
+        let mut parts = Vec::new();
+        let mut moved = false;
+        let mut last = match (open(self.path), before) {
+            (Ok(file), _) => Part { file, from: 0, to: 0 },
+            // Rotated away, and nobody has written since.
+            (Err(error), Some(spot)) if error.kind() == io::ErrorKind::NotFound => {
+                moved = true;
+                parts = self.since(spot, (0, 0))?;
+                let Some(last) = parts.pop() else {
+                    self.blind.clear();
+                    return Err(error);
+                };
+                last
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let meta = last.file.metadata()?;
+        last.to = self.end(&mut last.file, &meta)?;
+        let here = (meta.dev(), meta.ino());
+        let again = before.filter(|spot| here == (spot.dev, spot.ino));
+        let mut scan = LogScan::new(self.session, self.place);
+        match (before, again) {
+            (None, _) => {
+                let most = if self.session.ctx.deep {
+                    FIRST_LOOK_DEEP
+                } else {
+                    FIRST_LOOK
+                };
+                last.from = next_line(&mut last.file, last.to.saturating_sub(most))?;
+            }
+            (_, Some(spot)) if mark(&mut last.file, spot.offset)?.as_ref() == Some(&spot.mark) => {
+                last.from = spot.offset;
+            }
+            (Some(_), _) if moved => {}
+            // Another file, or other text under the same number: copied away and cut off, or the number was given anew.
+            (Some(spot), _) => parts = self.since(spot, here)?,
+        }
+        scan = match before {
+            Some(spot) if last.from > 0 => scan.started(spot.started_at),
+            _ if last.from == 0 && parts.is_empty() => scan.whole(),
+            _ => scan,
+        };
+        last.from = last.from.min(last.to);
+        parts.push(last);
+        Ok((parts, scan))
     }
 
     /// Up to where a file is read now: whole lines, and no event that somebody may still be writing.
@@ -213,69 +226,67 @@ impl Look<'_> {
 
     /// What was written since the last look into files that were rotated away; what cannot be read of it is a gap.
     fn since(&mut self, spot: &Spot, here: (u64, u64)) -> io::Result<Vec<Part>> {
-        let Some(old) = self.rotated(spot, here) else {
-            self.gap(
-                "it was rotated or cut off, and the text of before is not beside it any more; lines may be missing",
-            );
-            return Ok(Vec::new());
-        };
-        let meta = old.metadata()?;
-        let ended = (meta.mtime(), meta.mtime_nsec());
-        let mut parts = vec![Part {
-            file: old,
-            from: spot.offset,
-            to: meta.len(),
-        }];
-        // Rotated more than once since.
-        let mut later: Vec<_> = self
-            .siblings()
-            .filter(|(_, other)| (other.mtime(), other.mtime_nsec()) > ended)
-            .filter(|(_, other)| ![here, (meta.dev(), meta.ino())].contains(&(other.dev(), other.ino())))
-            .collect();
-        later.sort_by_key(|(_, other)| (other.mtime(), other.mtime_nsec()));
-        for (path, other) in later {
-            let packed = path
-                .extension()
-                .and_then(|e| e.to_str())
-                .is_some_and(|e| PACKED.contains(&e));
-            match open(&path) {
-                Ok(file) if !packed => parts.push(Part {
+        let mut siblings = log_rotation::siblings(self.path);
+        siblings.retain(|file| file.id != here);
+        let mut parts = Vec::new();
+        let later = match self.rotated(spot, here, &siblings) {
+            Some((sibling, file)) => {
+                let to = file.metadata()?.len();
+                parts.push(Part {
                     file,
-                    from: 0,
-                    to: other.len(),
-                }),
-                _ => self.gap("it was rotated more than once, and a file between is packed; lines may be missing"),
+                    from: spot.offset,
+                    to,
+                });
+                log_rotation::after(&sibling, siblings)
             }
+            None => {
+                self.gap(
+                    "it was rotated or cut off, and the text of before is not beside it any more; lines may be missing",
+                );
+                let written = spot.written.unwrap_or((i64::MAX, 0));
+                let packed_too = log_rotation::since(written, siblings);
+                packed_too.into_iter().filter(|file| !file.is_packed()).collect()
+            }
+        };
+        let beyond = later.len().saturating_sub(MOST_ROTATED);
+        if beyond > 0 {
+            self.gap(&format!(
+                "it was rotated {} times since the last look, more than one look reads; {beyond} files were passed over",
+                later.len() + 1
+            ));
+        }
+        let mut unread = Vec::new();
+        for file in later.into_iter().skip(beyond) {
+            match open(&file.path) {
+                Ok(opened) if !file.is_packed() => parts.push(Part {
+                    file: opened,
+                    from: 0,
+                    to: file.length,
+                }),
+                _ => unread.push(file.path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+            }
+        }
+        if !unread.is_empty() {
+            self.gap(&format!(
+                "it was rotated more than once, and of the files between {} cannot be read (packed, or not allowed); \
+                 lines may be missing",
+                unread.join(", ")
+            ));
         }
         Ok(parts)
     }
 
-    /// Files beside the log that bear its name and more.
-    fn siblings(&self) -> impl Iterator<Item = (PathBuf, fs::Metadata)> {
-        let name = self.path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-        let entries = self.path.parent().and_then(|dir| fs::read_dir(dir).ok());
-        let entries = entries.into_iter().flatten().take(MOST_SIBLINGS).flatten();
-        entries
-            .filter(move |entry| entry.file_name().as_encoded_bytes().starts_with(&name))
-            .filter_map(|entry| Some((entry.path(), entry.metadata().ok().filter(fs::Metadata::is_file)?)))
-    }
-
     /// The text that the last look read, under another name in the same directory: the same file, or a copy of it.
-    fn rotated(&self, spot: &Spot, here: (u64, u64)) -> Option<File> {
-        let entries = fs::read_dir(self.path.parent()?).ok()?;
-        let entries = entries.take(MOST_SIBLINGS).flatten();
+    fn rotated(&self, spot: &Spot, here: (u64, u64), siblings: &[Sibling]) -> Option<(Sibling, File)> {
+        let moved = log_rotation::numbered(self.path, (spot.dev, spot.ino));
         // Nothing tells the copy of an empty file from any other.
-        let copies = self.siblings().filter(|_| spot.offset > 0);
-        let moved = entries.filter_map(|entry| {
-            let meta = entry.metadata().ok()?;
-            ((meta.dev(), meta.ino()) == (spot.dev, spot.ino)).then(|| (entry.path(), meta))
-        });
-        moved.chain(copies).find_map(|(path, meta)| {
-            if meta.len() < spot.offset || (meta.dev(), meta.ino()) == here {
+        let copies = siblings.iter().filter(|_| spot.offset > 0).cloned();
+        moved.into_iter().chain(copies).find_map(|sibling| {
+            if sibling.length < spot.offset || sibling.id == here {
                 return None;
             }
-            let mut file = open(&path).ok()?;
-            (mark(&mut file, spot.offset).ok()?? == spot.mark).then_some(file)
+            let mut file = open(&sibling.path).ok()?;
+            (mark(&mut file, spot.offset).ok()?? == spot.mark).then_some((sibling, file))
         })
     }
 

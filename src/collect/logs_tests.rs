@@ -40,6 +40,12 @@ impl Following {
         file.write_all(text.as_bytes()).unwrap();
     }
 
+    fn written(&self, name: &str, minute: u64) {
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(60 * minute);
+        let file = File::options().append(true).open(self.path(name)).unwrap();
+        file.set_modified(at).unwrap();
+    }
+
     fn look(&mut self) -> Collected {
         let collected = run_with(&self.config, &self.sources, &HttpCache::default());
         for (key, cursor) in &collected.cursors {
@@ -75,6 +81,12 @@ fn lines(list: &[(&str, u64)], cause: &str) -> (Vec<(String, u64)>, String) {
 
 const BOOM: &str = "2026-11-29T02:59:00Z ERROR boom went the cart\n";
 const BANG: &str = "2026-11-29T02:59:30Z ERROR bang went the till\n";
+const CRASH: &str = "2026-11-29T02:59:40Z ERROR crash went the shelf\n";
+const ALL: [(&str, u64); 3] = [
+    ("bang went the till", 1),
+    ("boom went the cart", 2),
+    ("crash went the shelf", 1),
+];
 
 #[test]
 fn each_line_is_read_once() {
@@ -168,17 +180,81 @@ fn a_log_that_was_rotated_twice_is_read_whole_or_is_a_gap() {
     log.append("app.log", BANG);
     fs::rename(log.path("app.log"), log.path("app.log.1")).unwrap();
     log.append("app.log", BOOM);
-    let written = |name: &str, minute: u64| {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(60 * minute);
-        let file = fs::OpenOptions::new().append(true).open(log.path(name)).unwrap();
-        file.set_modified(at).unwrap();
-    };
-    written("app.log.2", 1);
-    written("app.log.1", 2);
+    log.written("app.log.2", 1);
+    log.written("app.log.1", 2);
     assert_eq!(
         log.found(),
         lines(&[("bang went the till", 1), ("boom went the cart", 2)], "")
     );
+}
+
+#[test]
+fn rotations_within_one_tick_of_the_clock_are_read_in_their_order() {
+    for names in [
+        ["app.log.3", "app.log.2", "app.log.1"],
+        ["app.log-20261127", "app.log-20261128", "app.log-20261129"],
+    ] {
+        let mut log = Following::new();
+        log.append("app.log", "started\n");
+        log.found();
+        for (name, line) in names.iter().zip([BOOM, BANG, CRASH]) {
+            log.append("app.log", line);
+            fs::rename(log.path("app.log"), log.path(name)).unwrap();
+        }
+        log.append("app.log", BOOM);
+        for name in names {
+            log.written(name, 1);
+        }
+        assert_eq!(log.found(), lines(&ALL, ""), "{names:?}");
+        assert_eq!(log.found(), lines(&[], ""));
+    }
+}
+
+#[test]
+fn all_that_a_log_was_rotated_to_is_read_before_it_is_there_again() {
+    let mut log = Following::new();
+    log.append("app.log", "started\n");
+    log.found();
+    log.append("app.log", BOOM);
+    fs::rename(log.path("app.log"), log.path("app.log.2")).unwrap();
+    log.append("app.log", BANG);
+    fs::rename(log.path("app.log"), log.path("app.log.1")).unwrap();
+    assert_eq!(
+        log.found(),
+        lines(&[("bang went the till", 1), ("boom went the cart", 1)], "")
+    );
+    log.append("app.log", CRASH);
+    assert_eq!(log.found(), lines(&[("crash went the shelf", 1)], ""));
+}
+
+#[test]
+fn what_is_packed_is_named_and_the_plain_files_around_it_are_read() {
+    // The one of the last look, or one after it.
+    for (packed, found) in [("app.log.3", [BANG, CRASH]), ("app.log.2", [BOOM, CRASH])] {
+        let mut log = Following::new();
+        log.append("app.log", "started\n");
+        log.written("app.log", 1);
+        log.found();
+        log.append("app.log.0.other", "");
+        for (minute, (name, line)) in [("app.log.3", BOOM), ("app.log.2", BANG), ("app.log.1", CRASH)]
+            .into_iter()
+            .enumerate()
+        {
+            log.append("app.log", line);
+            fs::rename(log.path("app.log"), log.path(name)).unwrap();
+            log.written(name, 2 + minute as u64);
+        }
+        log.append("app.log", "more\n");
+        fs::write(log.path(&format!("{packed}.gz")), "packed").unwrap();
+        fs::remove_file(log.path(packed)).unwrap();
+        let collected = log.look();
+        let titles: Vec<&str> = collected.signals.iter().map(|s| s.title.as_str()).collect();
+        assert_eq!(titles.len(), 2, "{packed}: {titles:?}");
+        for line in found {
+            assert!(titles.iter().any(|title| line.contains(title)), "{packed}: {titles:?}");
+        }
+        assert_eq!(collected.collectors[0].cause, "gap");
+    }
 }
 
 #[test]

@@ -14,12 +14,14 @@ use super::{Billing, ExecOutput, Mode};
 mod environment;
 mod exec;
 mod limits;
+mod network;
 mod probes;
 mod railway;
 
 pub(super) use environment::Service;
 pub(super) use exec::Exec;
 pub(super) use limits::{Agent, Agents, Limits, Retry};
+pub(super) use network::Network;
 pub(super) use probes::{Collector, Health, JsonRpc, LogFile};
 pub(super) use railway::{Railway, RailwayApi};
 
@@ -76,7 +78,7 @@ pub(super) struct Root {
     /// Addresses of Vercel.
     #[serde(default)]
     pub vercel: vercel::Service,
-    /// What the HTTP client may reach.
+    /// What the HTTP client reaches, and may reach.
     #[serde(default)]
     pub network: Network,
     /// Where the run-time directories are. Default: beside this file.
@@ -157,6 +159,10 @@ pub(super) struct Repo {
     /// What the test commands write their results to.
     #[serde(default)]
     pub report: Report,
+    /// Where a fix is proven: local, or ci for tests that cannot run here. Default: local.
+    #[serde(default = "proof_place")]
+    #[schemars(example = &"ci")]
+    pub proof: ProofPlace,
     /// Shortest watch over a release after a merge, in minutes. Default: 30.
     #[serde(default = "observe_minutes")]
     #[schemars(range(min = 0, max = 10080), example = 30)]
@@ -193,6 +199,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
     pub exec: BTreeMap<String, Exec>,
+    /// Registered names whose end is watched; their registries are asked once a day (RDAP). Default: none.
+    #[serde(default)]
+    #[schemars(example = ["acme.example"])]
+    pub domains: Vec<String>,
     /// Several things that one repository deploys, by name, instead of sources of the repo itself.
     /// Default: the repo is its own only target.
     #[serde(default)]
@@ -242,16 +252,33 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
     pub exec: BTreeMap<String, Exec>,
+    /// Registered names whose end is watched; their registries are asked once a day (RDAP). Default: none.
+    #[serde(default)]
+    #[schemars(example = ["acme.example"])]
+    pub domains: Vec<String>,
 }
 
 /// How the checks of a head are read.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ci {
     /// Required checks that may end as skipped. Default: none.
     #[serde(default, rename = "maySkip")]
     #[schemars(example = ["deploy preview"])]
     pub may_skip: Vec<String>,
+    /// Run the failed jobs of a red run of the default branch once more where it looks like a flake (monitor-only and up). Default: true.
+    #[serde(default = "ci_rerun")]
+    #[schemars(example = false)]
+    pub rerun: bool,
+}
+
+impl Default for Ci {
+    fn default() -> Self {
+        Self {
+            may_skip: Vec::new(),
+            rerun: ci_rerun(),
+        }
+    }
 }
 
 /// Results of runners that tick does not read itself.
@@ -262,6 +289,15 @@ pub(super) struct Report {
     #[serde(default)]
     #[schemars(with = "String", example = &"build/test-results/**/*.xml")]
     pub junit: Option<String>,
+}
+
+/// Where a fix is proven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ProofPlace {
+    #[default]
+    Local,
+    Ci,
 }
 
 /// What may be taken back.
@@ -358,16 +394,6 @@ pub(super) struct GitHub {
     pub web: String,
 }
 
-/// What the HTTP client may reach.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Network {
-    /// Hosts that a redirect may lead to although they are on this machine or a private network. Default: none.
-    #[serde(default)]
-    #[schemars(example = ["status.internal.example"])]
-    pub allow_private_hosts: Vec<String>,
-}
-
 /// Where the run-time directories are.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -407,6 +433,8 @@ defaults! {
     service_seconds: u32 = 60;
     setup_timeout_seconds: u32 = 900;
     rpc_params: Value = Value::Array(Vec::new());
+    proof_place: ProofPlace = ProofPlace::Local;
+    ci_rerun: bool = true;
     rollback_own: bool = true;
     rollback_others: Others = Others::Ask;
     agent_turns: u32 = 40;

@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod domains;
 mod environment;
 mod exec;
 mod patterns;
@@ -91,6 +92,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         railway_api: checks.railway_api(&root.railway),
         vercel,
         secrets: Secrets::default(),
+        registries: checks.registries(&root.network),
         allow_private_hosts: root.network.allow_private_hosts.clone(),
         toolchain_env: Vec::new(),
         digests: BTreeMap::new(),
@@ -264,6 +266,8 @@ impl Checks<'_> {
             services: self.services(&raw.services, &at.key("services")),
             test_env: self.test_env(&raw.env, &at.key("env")),
             may_skip: raw.ci.may_skip.clone(),
+            ci_rerun: raw.ci.rerun,
+            proof_by_ci: raw.proof == raw::ProofPlace::Ci,
             rollback_own: raw.rollback.own,
             rollback_ask: raw.rollback.others == raw::Others::Ask,
             test_timeout: Duration::from_secs(u64::from(raw.test_timeout_seconds)),

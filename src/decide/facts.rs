@@ -2,6 +2,7 @@
 //! the little behaviour here derives one fact from another.
 
 mod cause;
+mod ci;
 pub mod keys;
 pub(super) mod serial;
 
@@ -10,12 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-pub use self::cause::{Cause, FLAPS};
+pub use self::{
+    cause::{Cause, FLAPS},
+    ci::{ByCi, CiWitness, Rerun, RerunEnd, Witnessed},
+};
 use super::merge::Restores;
 pub use crate::model::report::Status;
 use crate::model::{
     IncidentId, Mode, PullNumber, Sha, Signature,
-    checks::Checks,
+    checks::{Checks, RunSeen},
     evidence::{Audit, AuditVerdict, Finding, GuardReport, GuardVerdict, Proof, ProofGrade},
     incident::{Attempt, AttemptOutcome, FailureType, Incident, Triage},
     pull::{CommitInfo, Pull, Rules, StopSigns},
@@ -38,6 +42,11 @@ pub struct Facts {
     pub attempts: Vec<AttemptFacts>,
     /// The head that our branch was last pushed to.
     pub pushed: Option<Pushed>,
+    /// The witness that stands on a branch of its own for CI.
+    #[serde(default)]
+    pub witness: Option<Witnessed>,
+    #[serde(default)]
+    pub rerun: Rerun,
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
@@ -114,6 +123,8 @@ pub struct AttemptFacts {
     pub audit_failures: u32,
     pub audit_unavailable: Unavailable,
     /// Blocking checks that failed on its pushed head.
+    #[serde(default)]
+    pub ci: ByCi,
     pub ci_failed: Option<Vec<String>>,
 }
 
@@ -162,6 +173,7 @@ impl AttemptFacts {
             audit: None,
             audit_failures: 0,
             audit_unavailable: Unavailable::default(),
+            ci: ByCi::default(),
             ci_failed: None,
         }
     }
@@ -385,6 +397,11 @@ pub struct Need {
     pub pull: bool,
     /// Checks of our pushed head, or of the revert's.
     pub checks: bool,
+    /// Checks of the commit that a proof by CI waits for.
+    pub ci: bool,
+    /// The run whose failed jobs run again.
+    #[serde(default)]
+    pub rerun: bool,
     /// Whether the default branch holds the release that failed.
     pub failed_release: bool,
     /// The commit that the merge made.
@@ -403,6 +420,8 @@ pub struct Seen {
     pub failed_release: Option<Sha>,
     pub pull: Option<Pull>,
     pub checks: Option<Checks>,
+    #[serde(default)]
+    pub rerun: Option<RunSeen>,
     pub landed: Option<CommitInfo>,
     /// The host knows no commit by the name that it gave to our merge.
     pub landed_missing: bool,
@@ -437,6 +456,12 @@ pub struct Policy {
     pub nonblocking: Option<regex::Regex>,
     /// The repo's release can be read (a probe tells its SHA).
     pub release_known: bool,
+    /// CI computes the proof.
+    #[serde(default)]
+    pub by_ci: bool,
+    /// Failed jobs of CI may be run once more.
+    #[serde(default)]
+    pub reruns: bool,
 }
 
 impl Facts {
@@ -446,6 +471,11 @@ impl Facts {
 
     pub fn current(&self) -> Option<&AttemptFacts> {
         self.attempts.last()
+    }
+
+    /// The commit whose runs a proof by CI waits for.
+    pub fn awaited_by_ci(&self) -> Option<Sha> {
+        super::next::awaited_by_ci(self)
     }
 
     pub fn failure_type(&self) -> FailureType {

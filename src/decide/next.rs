@@ -1,10 +1,13 @@
 //! The state machine: facts and the reads of this iteration in, the one next thing out. Total and pure; the stage is
 //! derived from facts each time, never stored.
 
+mod action;
 mod after;
 mod before;
+mod by_ci;
 mod hindered;
 mod pull;
+mod rerun;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -13,141 +16,24 @@ use super::{
     budget::{self, Budget},
     elsewhere,
     facts::{Facts, Need, Policy, Seen, Status, Unavailable},
-    merge::MergeProof,
     settle,
 };
 use crate::model::{
-    Mode, Sha,
+    Mode,
     evidence::AuditVerdict,
     incident::{IncidentOutcome, TriageVerdict},
     pull::StopSigns,
 };
+pub use action::Action;
 use after::{merged, take_back};
 pub use before::OVER;
 pub(super) use before::head_is_ours;
 use before::{judge, person_moved, publish, repair, told, untriaged};
+pub(super) use by_ci::awaited as awaited_by_ci;
+pub use by_ci::says as ci_says;
 pub use hindered::{key as hindered_key, name};
 use pull::pull;
-
-/// One thing to do. Each variant is one arm of `perform`, and at most one outside write.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Action {
-    /// Let an agent try on this base.
-    Attempt {
-        n: u32,
-        base: Sha,
-    },
-    Guards {
-        n: u32,
-        head: Sha,
-    },
-    Prove {
-        n: u32,
-        head: Sha,
-    },
-    Push {
-        n: u32,
-        head: Sha,
-    },
-    OpenPull {
-        n: u32,
-        head: Sha,
-        draft: bool,
-    },
-    Audit {
-        n: u32,
-        head: Sha,
-    },
-    /// The PR's body says what holds now; `slot` names the state it describes.
-    Body {
-        n: u32,
-        slot: String,
-    },
-    Label {
-        label: String,
-    },
-    RequestReview,
-    Ready,
-    /// Replay the patch onto the moved base.
-    Rebase {
-        n: u32,
-        onto: Sha,
-    },
-    /// Blocking checks failed on the pushed head.
-    CiFailed {
-        n: u32,
-        head: Sha,
-        checks: Vec<String>,
-    },
-    Merge(MergeProof),
-    /// A person merged our PR: observe it like our own.
-    Adopt {
-        sha: Sha,
-        by: Option<String>,
-    },
-    Landed {
-        sha: Sha,
-    },
-    /// Run the test commands on the landed commit.
-    TestLanded {
-        sha: Sha,
-    },
-    /// The host wrote another tree: no merges until a person resumes.
-    Freeze {
-        why: String,
-    },
-    Live {
-        sha: Sha,
-    },
-    Observed {
-        sha: Sha,
-        verdict: String,
-    },
-    /// Incident note, before anything is taken back.
-    Note {
-        why: String,
-    },
-    MakeRevert {
-        sha: Sha,
-    },
-    PushRevert {
-        head: Sha,
-    },
-    OpenRevert {
-        head: Sha,
-    },
-    /// The revert's PR says what holds of this head.
-    RevertBody {
-        head: Sha,
-    },
-    MergeRevert(MergeProof),
-    /// The repo goes back to drafts.
-    DropAutonomy {
-        why: String,
-    },
-    Comment {
-        slot: String,
-        text: String,
-    },
-    ClosePull {
-        why: String,
-    },
-    /// An effect of ours that was begun turned out to have happened: record it, send nothing.
-    Settle {
-        key: String,
-        sha: Option<Sha>,
-        head: Option<Sha>,
-    },
-    /// An effect that was begun is not wanted any more, whatever became of it.
-    GiveUp {
-        key: String,
-    },
-    Tell {
-        status: Status,
-        why: String,
-    },
-}
+pub use rerun::comes_first as rerun_comes_first;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -232,6 +118,17 @@ fn may_try_again(facts: &Facts, policy: &Policy) -> bool {
 
 /// The outside reads that this stage wants.
 pub fn need(facts: &Facts, policy: &Policy) -> Need {
+    let mut need = if rerun::comes_first(facts, policy) {
+        rerun::need(facts)
+    } else {
+        of_stage(facts, policy)
+    };
+    // Its branch may have to go, whatever the stage is.
+    need.stop |= facts.witness.is_some();
+    need
+}
+
+fn of_stage(facts: &Facts, policy: &Policy) -> Need {
     let nothing = Need::default();
     let with_pull = facts.pull.is_some();
     match stage(facts, policy) {
@@ -248,6 +145,9 @@ pub fn need(facts: &Facts, policy: &Policy) -> Need {
         },
         Stage::Judge => Need {
             pull: with_pull,
+            stop: policy.by_ci,
+            base: policy.by_ci,
+            ci: policy.by_ci,
             ..nothing
         },
         Stage::Publish => Need {
@@ -305,7 +205,8 @@ fn tell_then(facts: &Facts, status: Status, why: &str, then: impl FnOnce() -> Ne
 
 /// The one next step of an incident.
 pub fn next(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    let next = hindered::gate(facts, wanted(facts, seen, policy, now), now);
+    let next = by_ci::sweep(facts, seen, policy, wanted(facts, seen, policy, now), now);
+    let next = hindered::gate(facts, next, now);
     settle::leave(facts, seen, next)
 }
 
@@ -329,11 +230,15 @@ fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     if let Some(close) = elsewhere::close(facts, seen, policy, now) {
         return stopped(seen, now).unwrap_or(close);
     }
+    if let Some(next) = rerun::remedy(facts, seen, policy, now) {
+        return next;
+    }
     match stage(facts, policy) {
         Stage::Ended => done(IncidentOutcome::Escalated),
         Stage::Untriaged => untriaged(facts, policy, now),
         Stage::Told => told(facts, policy, now),
         Stage::Repair => repair(facts, seen, policy, now),
+        Stage::Judge if policy.by_ci => by_ci::judge(facts, seen, policy, now),
         Stage::Judge => judge(facts),
         Stage::Publish => publish(facts, seen, policy, now),
         Stage::Pull => pull(facts, seen, policy, now),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::facts::{AttemptFacts, Cause, ClassRecord, Facts, OurPull, Policy, Pushed, Spend, Unavailable};
+use super::facts::{AttemptFacts, Cause, ClassRecord, Facts, OurPull, Policy, Pushed, Rerun, Spend, Unavailable};
 use crate::model::{
     AttemptId, IncidentId, Mode, PullNumber, Sha, Signature, Slot,
     incident::{Attempt, AttemptOutcome, Incident},
@@ -47,6 +47,9 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             quiet_looks: 0,
             is_down: false,
             security: None,
+            red_run: None,
+            flaky_before: false,
+            points_at_code: true,
         },
         incident: Incident {
             id,
@@ -62,6 +65,8 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         last_attempt: 0,
         attempts: Vec::new(),
         pushed: None,
+        witness: None,
+        rerun: Rerun::default(),
         pushed_before: BTreeSet::new(),
         past_pulls: BTreeSet::new(),
         pull: None,
@@ -170,5 +175,7 @@ pub(super) fn policy() -> Policy {
         may_skip: Vec::new(),
         nonblocking: None,
         release_known: true,
+        by_ci: false,
+        reruns: true,
     }
 }

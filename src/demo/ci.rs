@@ -13,6 +13,8 @@ pub struct CiJob {
     pub name: String,
     /// Commands in order; the first that fails ends the job.
     pub commands: Vec<Vec<String>>,
+    /// File below the checkout that is kept as an artifact, however the job ends.
+    pub report: Option<String>,
 }
 
 /// How CI behaves.
@@ -40,19 +42,21 @@ pub fn work(town: &Town, queue: &Receiver<Task>) {
             return;
         }
         let log = town.root.join("ci").join(format!("{}.log", task.job));
-        let green = run(town, &task, &log).unwrap_or_else(|error| {
+        let (green, kept) = run(town, &task, &log).unwrap_or_else(|error| {
             town.log
                 .error(town.clock.now(), "ci", format!("job {}: {error:#}", task.name));
-            false
+            (false, None)
         });
         let now = town.clock.now();
         let verdict = if green { "success" } else { "failure" };
         town.log
             .add(now, "ci", format!("{} at {}: {verdict}", task.name, &task.sha[..7]));
         let mut model = town.forge.model();
+        let keeps = model.settings.keeps_reports;
         if let Some(job) = model.jobs.iter_mut().find(|j| j.id == task.job) {
             job.conclusion = Some(verdict.to_owned());
             job.log = Some(log);
+            job.kept = kept.filter(|_| keeps);
             if !job.held {
                 job.step(now);
             }
@@ -62,7 +66,8 @@ pub fn work(town: &Town, queue: &Receiver<Task>) {
     }
 }
 
-fn run(town: &Town, task: &Task, log: &PathBuf) -> Result<bool> {
+/// Whether it was green, and the report that it wrote.
+fn run(town: &Town, task: &Task, log: &PathBuf) -> Result<(bool, Option<Vec<u8>>)> {
     let job = town
         .options
         .ci
@@ -84,12 +89,19 @@ fn run(town: &Town, task: &Task, log: &PathBuf) -> Result<bool> {
         }
     }
     std::fs::write(log, output)?;
+    let kept = job
+        .report
+        .as_ref()
+        .and_then(|report| std::fs::read(dir.join(report)).ok());
     std::fs::remove_dir_all(&dir)?;
-    Ok(green)
+    Ok((green, kept))
 }
 
 /// Jobs that a push of `sha` queues.
 pub fn queue(town: &Town, model: &mut super::forge::Model, branch: &str, sha: &str, first: bool) {
+    if !model.settings.ci_starts {
+        return;
+    }
     let now = town.clock.now();
     let run = model.next_id();
     let assumed = town.options.pace == Pace::Assumed || first;

@@ -61,6 +61,9 @@ pub(super) fn make_forge(
         required_approvals: 0,
         code_owner_review: false,
         conversation_resolution: false,
+        ci_starts: true,
+        keeps_reports: true,
+        reruns_green: true,
         more_rules: Vec::new(),
         people: [("ada", "admin"), ("bob", "write"), ("eve", "read")]
             .map(|(l, p)| (l.into(), p.into()))

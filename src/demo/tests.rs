@@ -284,6 +284,7 @@ fn the_world_waits_for_its_ci() {
     );
     let job = CiJob {
         name: "slow".to_owned(),
+        report: None,
         commands: vec![["python3", "-c", &work].map(str::to_owned).to_vec()],
     };
     let world = World::start(WorldOptions {

@@ -70,6 +70,7 @@ impl WorldOptions {
         let job = |name: &str, command: &str| CiJob {
             name: name.to_owned(),
             commands: vec![words(command)],
+            report: None,
         };
         Self {
             now,
@@ -103,6 +104,7 @@ impl WorldOptions {
             ci: vec![CiJob {
                 name: "test".to_owned(),
                 commands: vec![own.test.clone()],
+                report: None,
             }],
             owner: "rehearsal".to_owned(),
             name: name.trim_start_matches('-').chars().map(plain).collect(),

@@ -23,6 +23,26 @@ pub struct Check {
     pub url: Option<String>,
 }
 
+/// The failed run of a workflow that showed a cause, as the forge numbers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedRun {
+    pub id: u64,
+    /// Which try of the run was red, from 1.
+    pub attempt: u64,
+    pub sha: Sha,
+    /// The forge's word for how it ended.
+    pub conclusion: String,
+    /// Another run of the same workflow on this commit was green.
+    pub green_too: bool,
+}
+
+/// How a run of a workflow stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSeen {
+    pub attempt: u64,
+    pub state: CheckState,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
@@ -39,4 +59,21 @@ pub enum CheckState {
     StartupFailure,
     /// A word this program does not know; never counts as success.
     Unknown,
+}
+
+impl CheckState {
+    pub const fn has_ended(self) -> bool {
+        match self {
+            Self::Queued | Self::InProgress | Self::Unknown => false,
+            Self::Success
+            | Self::Failure
+            | Self::Neutral
+            | Self::Cancelled
+            | Self::Skipped
+            | Self::TimedOut
+            | Self::ActionRequired
+            | Self::Stale
+            | Self::StartupFailure => true,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Evidence for a merge: guards, proof, tests, audit. Each is bound to one head SHA.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +103,9 @@ pub struct Suite {
     pub tests: BTreeMap<String, Vec<TestResult>>,
     /// Set when the output could not be read as results of a known runner: the run proves nothing.
     pub unreadable: Option<String>,
+    /// Compilers, type checkers and linters that ran to their end, as the ids of their results begin.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub checks: BTreeSet<String>,
     /// Load, import and collection errors, by file or module.
     pub load_errors: Vec<String>,
     pub timed_out: bool,
@@ -159,6 +162,9 @@ pub struct Proof {
     pub head_counts: Counts,
     /// Commands a person can repeat it with.
     pub commands: Vec<String>,
+    /// Files of the fix that are no tests: with these as the base has them the witness fails.
+    #[serde(default)]
+    pub source: Vec<String>,
     /// Sentences: what this proof does not show.
     pub not_proven: Vec<String>,
     pub sandbox: String,

@@ -172,6 +172,11 @@ impl IncidentId {
         format!("fix/auto-{}{suffix}", &self.0[..8])
     }
 
+    /// The branch on which CI runs the tests of a fix without the fix.
+    pub fn witness_branch(&self) -> String {
+        format!("{}-witness", self.branch())
+    }
+
     /// The branch on which our own merge of this incident is taken back.
     pub fn revert_branch(&self) -> String {
         format!("{}-revert", self.branch())

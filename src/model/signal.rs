@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{PullNumber, Sha, Signature, Slot, TickId};
+use super::{PullNumber, Sha, Signature, Slot, TickId, checks::RedRun};
 
 /// Version of the snapshot's JSON. A reader refuses a newer one.
 pub const SNAPSHOT_SCHEMA: u32 = 1;
@@ -106,6 +106,22 @@ impl Signal {
     pub fn looks(&self, name: &str) -> Option<u32> {
         let looks = self.evidence.get(name)?.as_u64()?;
         u32::try_from(looks).ok()
+    }
+
+    /// The red run of the forge's CI that it tells of.
+    pub fn red_run(&self) -> Option<RedRun> {
+        // Another source's numbers are not the forge's.
+        if self.kind != SignalKind::Ci || self.source != "actions" || self.severity < Severity::Error {
+            return None;
+        }
+        let word = self.evidence.get("conclusion").and_then(serde_json::Value::as_str);
+        Some(RedRun {
+            id: self.evidence.get("run")?.as_u64()?,
+            attempt: self.evidence.get("attempt")?.as_u64()?,
+            sha: self.release_sha.clone()?,
+            conclusion: word.unwrap_or_default().to_owned(),
+            green_too: self.evidence.get("flake").is_some(),
+        })
     }
 
     /// A probe found nobody served.

@@ -78,6 +78,8 @@ pub struct MailWords {
     pub provider: Option<String>,
     /// It was over and back so often within a day that this is the last message about it for a while.
     pub flaps: Option<u32>,
+    /// The config lets tick ask a model about it, so that a retry can change something.
+    pub asks: bool,
 }
 
 /// What an agent said about the cause. Never evidence.
@@ -161,6 +163,7 @@ impl MailWords {
             entries: Vec::new(),
             provider: None,
             flaps: None,
+            asks: true,
         }
     }
 
@@ -401,7 +404,7 @@ pub fn broken(slot: &str, kind: SignalKind, severity: Severity) -> String {
         SignalKind::Health | SignalKind::Probe if severity >= Severity::Critical => format!("{slot} is down"),
         SignalKind::Health | SignalKind::Probe => format!("{slot} is not well"),
         SignalKind::Deploy if severity >= Severity::Critical => format!("nothing serves {slot}"),
-        SignalKind::Deploy => format!("a deployment of {slot} failed"),
+        SignalKind::Deploy => format!("{slot} cannot be deployed"),
         SignalKind::Ci => format!("the default branch of {slot} is red"),
         SignalKind::Exception | SignalKind::Log => format!("{slot} fails"),
         SignalKind::Session | SignalKind::Task | SignalKind::Alert => format!("{slot} raises an alert"),

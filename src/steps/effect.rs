@@ -19,7 +19,10 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
+    Rerun,
     Push,
+    PushWitness,
+    DropWitness,
     OpenPull,
     Body,
     Comment,
@@ -36,8 +39,11 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
+        Self::Rerun,
         Self::Push,
+        Self::PushWitness,
+        Self::DropWitness,
         Self::OpenPull,
         Self::Body,
         Self::Comment,
@@ -56,7 +62,10 @@ impl EffectKind {
     /// First part of every key of this kind.
     pub const fn prefix(self) -> &'static str {
         match self {
+            Self::Rerun => "rerun",
             Self::Push => "push",
+            Self::PushWitness => "push_witness",
+            Self::DropWitness => "drop_witness",
             Self::OpenPull => "open_pr",
             Self::Body => "body",
             Self::Comment => "comment",

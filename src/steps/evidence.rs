@@ -24,6 +24,14 @@ pub(super) mod kind {
     pub(crate) const BASE_SUITE: &str = "base-suite";
     /// Tests of a base that gave two results on it.
     pub(crate) const FLAKES: &str = "flakes";
+    /// What came of the failed jobs that ran again, or why they did not.
+    pub(crate) const RERUN: &str = "rerun";
+    /// The commit that CI has to see red, for one head.
+    pub(crate) const CI_WITNESS: &str = "ci-witness";
+    /// What the runs of a commit kept.
+    pub(crate) const CI_REPORT: &str = "ci-report";
+    /// The witness of a head was red.
+    pub(crate) const CI_RED: &str = "ci-red";
     pub(crate) const AUDIT: &str = "audit";
     pub(crate) const AUDIT_FAILED: &str = "audit-failed";
     pub(crate) const REBASED: &str = "rebased";

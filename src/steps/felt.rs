@@ -100,7 +100,9 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
             format!("{}; {own}", felt.shown)
         };
     }
-    let samples = worse.iter().chain([&cause]);
+    // Which release did not come to serve, and which does, stands in no other line.
+    let deploys = also.iter().filter(|part| part.row.kind == SignalKind::Deploy);
+    let samples = worse.iter().chain(deploys).chain([&cause]);
     felt.samples = samples.filter_map(|part| part.row.samples.first().cloned()).collect();
     for part in worse.into_iter().chain([cause]).chain(also) {
         felt.last = felt.last.max(part.last);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     Ctx,
@@ -14,7 +14,7 @@ use crate::{
     config::Repo,
     decide::proof::{self, Runs},
     model::{Sha, evidence::Suite},
-    store::Claim,
+    store::{Claim, SignatureRow, Store},
 };
 
 const KNOWN_FOR: TimeDelta = TimeDelta::days(30);
@@ -54,6 +54,20 @@ pub(super) fn known(ctx: &Ctx, repo: &Repo) -> Result<BTreeSet<String>> {
         known.insert(id);
     }
     Ok(known)
+}
+
+/// The failed test that a cause of CI is about.
+pub(super) fn test_of(row: &SignatureRow) -> Option<&str> {
+    row.signed_text.as_ref()?.lines().next()?.strip_prefix("FAIL ")
+}
+
+/// Whether CI showed the test of this cause red and green on one commit before.
+pub(super) fn in_ci(store: &Store, row: &SignatureRow, now: DateTime<Utc>) -> Result<bool> {
+    let Some(test) = test_of(row) else {
+        return Ok(false);
+    };
+    let known = store.flaky_in_ci(&row.repo, now - KNOWN_FOR, ROWS)?;
+    Ok(known.iter().any(|known| known == test))
 }
 
 /// Keeps what the runs of one proof showed about the base.

@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo},
     decide::facts::Policy,
     exit::{Exit, Fault},
-    model::{Mode, RepoName},
+    model::{Mode, RepoName, Slot},
 };
 
 #[derive(Default)]
@@ -65,6 +65,12 @@ impl Ctx {
         Ok((info, branch))
     }
 
+    /// The config lets a model be asked about what befalls this repo.
+    pub(super) fn asks_models(&self, slot: &Slot) -> bool {
+        let repo = self.config.repo(slot);
+        repo.is_some_and(|repo| equipped(&self.config, repo).0 >= Mode::Diagnose)
+    }
+
     /// What the owner allows and the repo is equipped for.
     pub fn policy(&self, repo: &Repo) -> Result<Policy> {
         let config = &self.config;
@@ -90,6 +96,8 @@ impl Ctx {
             observe_min: chrono::TimeDelta::from_std(repo.observe_min).unwrap_or(chrono::TimeDelta::minutes(30)),
             may_skip: repo.may_skip.clone(),
             nonblocking: config.detection.ci_nonblocking.clone(),
+            by_ci: repo.proof_by_ci,
+            reruns: repo.ci_rerun,
             release_known: repo
                 .targets
                 .iter()
@@ -112,7 +120,11 @@ pub fn equipped(config: &Config, repo: &Repo) -> (Mode, Vec<String>) {
             Mode::Diagnose,
             "GITHUB_TOKEN is not set",
         ),
-        (repo.test.is_empty(), Mode::Diagnose, "no test command is configured"),
+        (
+            repo.test.is_empty() && !repo.proof_by_ci,
+            Mode::Diagnose,
+            "no test command is configured",
+        ),
         (
             agents.fix.is_empty() || agents.audit.is_empty(),
             Mode::Diagnose,

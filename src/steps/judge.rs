@@ -116,26 +116,10 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     super::private_dir(&dir)?;
     let ground = Ground::lay(ctx, claim, repo, &mirror, base).await?;
     let trees = lay_trees(&mirror, &dir, &parts, (base, head), ground.as_ref()).await?;
-    let row = signature_row(ctx, facts)?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
     ctx.store().set_running(claim, Some(&run_id))?;
     let request = ProveRequest {
-        facts: proof::Facts {
-            base: base.clone(),
-            head: head.clone(),
-            incident: IncidentFacts::of(
-                row.text_signature().clone(),
-                &row.title,
-                row.samples.first().map_or("", String::as_str),
-            ),
-            has_test_part: !parts.test_part.is_empty(),
-            touched: touched(&parts),
-            selects: false,
-            flakes: flakes::known(ctx, repo)?,
-            commands: repo.test.iter().map(|c| c.text.clone()).collect(),
-            alone_runs: 3,
-            red_again: dice()?,
-        },
+        facts: proof_facts(ctx, facts, repo, attempt, head, &parts)?,
         commands: repo.test.clone(),
         test_files,
         options: SuiteOptions {
@@ -178,17 +162,52 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         ctx.record(claim, Some(base), kind::BASE_SUITE, &flakes::input(repo)?, suite)?;
     }
     flakes::remember(ctx, claim, base, &proven.runs)?;
-    let word = match &proven.proof.grade {
+    conclude(ctx, claim, facts, attempt, &proven.proof)
+}
+
+/// What a proof is computed from beside its runs.
+pub(super) fn proof_facts(
+    ctx: &Ctx,
+    facts: &Facts,
+    repo: &Repo,
+    attempt: &AttemptFacts,
+    head: &Sha,
+    parts: &Parts,
+) -> Result<proof::Facts> {
+    let row = signature_row(ctx, facts)?;
+    let old = parts.source_part.iter().filter(|c| c.old.is_some());
+    Ok(proof::Facts {
+        base: attempt.attempt.base.clone(),
+        head: head.clone(),
+        incident: IncidentFacts::of(
+            row.text_signature().clone(),
+            &row.title,
+            row.samples.first().map_or("", String::as_str),
+        ),
+        has_test_part: !parts.test_part.is_empty(),
+        touched: touched(parts),
+        selects: false,
+        flakes: flakes::known(ctx, repo)?,
+        commands: repo.test.iter().map(|c| c.text.clone()).collect(),
+        source: old.map(FileChange::shown).collect(),
+        alone_runs: 3,
+        red_again: dice()?,
+    })
+}
+
+/// Keeps a proof, and what the attempt failed by where it failed.
+pub(super) fn conclude(ctx: &Ctx, claim: &Claim, facts: &Facts, attempt: &AttemptFacts, proof: &Proof) -> Result<()> {
+    let word = match &proof.grade {
         ProofGrade::Proven => "proven",
         ProofGrade::Unproven(_) => "unproven",
         ProofGrade::NotRed(_) => "not-red",
         ProofGrade::NotGreen(_) => "not-green",
     };
-    ctx.record(claim, Some(head), kind::PROOF, word, &proven.proof)?;
-    if let ProofGrade::NotRed(why) | ProofGrade::NotGreen(why) = &proven.proof.grade {
+    ctx.record(claim, Some(&proof.head), kind::PROOF, word, proof)?;
+    if let ProofGrade::NotRed(why) | ProofGrade::NotGreen(why) = &proof.grade {
         remember_failure(ctx, claim, attempt, word, why)?;
     }
-    ctx.say(Some(facts.id()), "proof", render::story::proof(&proven.proof));
+    ctx.say(Some(facts.id()), "proof", render::story::proof(proof));
     Ok(())
 }
 
@@ -240,7 +259,7 @@ fn touched(parts: &Parts) -> Vec<String> {
 }
 
 /// New tests that only call the code show less than a proof is taken for.
-fn checks_something(found: &mut Proof, parts: &Parts) {
+pub(super) fn checks_something(found: &mut Proof, parts: &Parts) {
     let only_raises = found.witness == Witness::B && !found.is_by_assertion();
     if only_raises && guards::check_nothing(&parts.test_part, &found.witness_ids) {
         proof::check_nothing(found);
@@ -254,7 +273,7 @@ fn dice() -> Result<proof::RedAgain> {
     Ok(all[sum % all.len()])
 }
 
-fn edit(change: &FileChange) -> FileEdit {
+pub(super) fn edit(change: &FileChange) -> FileEdit {
     FileEdit {
         path: change.path.clone(),
         new: change.new.as_ref().map(|side| (side.mode, side.bytes.clone())),

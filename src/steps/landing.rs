@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::{
-    Ctx, attempt,
+    Ctx, attempt, by_ci,
     effect::{Acted, EffectKind, effect},
     evidence::kind,
     gather::{Adopted, Rebased},
@@ -228,7 +228,11 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
 
 /// Something else landed first: the test commands decide on the two together.
 pub(super) async fn test_landed(ctx: &Ctx, claim: &Claim, facts: &Facts, sha: &Sha) -> Result<()> {
-    let (passes, detail) = judge::tests_pass(ctx, claim, facts, sha).await?;
+    let (passes, detail) = if ctx.repo(&facts.incident.repo)?.test.is_empty() {
+        by_ci::landed(ctx, facts, sha).await?
+    } else {
+        judge::tests_pass(ctx, claim, facts, sha).await?
+    };
     ctx.record(claim, Some(sha), kind::LANDED_TESTS, &detail, &passes)?;
     ctx.say(
         Some(facts.id()),

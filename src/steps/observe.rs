@@ -69,6 +69,16 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
             seen.checks = Some(github.checks(name, head).await?);
         }
     }
+    if need.ci
+        && let Some(sha) = facts.awaited_by_ci()
+    {
+        seen.checks = Some(github.checks(name, &sha).await?);
+    }
+    if need.rerun
+        && let Some((run, _)) = &facts.rerun.sent
+    {
+        seen.rerun = Some(github.run(name, run.id).await?);
+    }
     if need.landed
         && let Some(merge) = &facts.merge
     {

@@ -27,7 +27,7 @@ const MOST: usize = 50;
 /// What stands where a letter is owed and nobody said how to send it.
 pub(super) const NO_CHANNEL: &str = "no channel is configured (notify)";
 
-/// The server took it and did not say so: sent once more, and no failure before that.
+/// The server took it and did not say so: sent once more, and no failure before that, unless the server is away.
 const LOST: &str = "it may have arrived";
 
 /// A message in its final words.
@@ -80,7 +80,7 @@ pub fn letters(ctx: &Ctx, incident: &IncidentId) -> Result<Vec<render::incidents
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     keys: BTreeSet<String>,
-    /// Nobody answered, in these words: the next letter would wait as long for nothing.
+    /// Nobody answered, or not to the end, in these words: the next letter would wait as long for nothing.
     no_server: Option<String>,
 }
 
@@ -122,10 +122,11 @@ pub async fn deliver(ctx: &Ctx) -> Result<()> {
     }
     let waiting = ctx.store().letters()?;
     let off = matches!(ctx.config.notify.mail, MailBackend::Off);
+    let away = ctx.tried.borrow().no_server.is_some();
     ctx.report().unsent = waiting
         .iter()
         // One that nobody has tried yet is another process's at this moment, or the next tick's.
-        .filter(|(_, row)| !off && row.outcome.is_some() && !why_not(row).starts_with(LOST))
+        .filter(|(_, row)| !off && row.outcome.is_some() && (away || !why_not(row).starts_with(LOST)))
         .map(|(incident, row)| format!("{}: {}", name(incident, row), why_not(row)))
         .collect();
     if !waiting.is_empty() {
@@ -160,10 +161,7 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
     };
     ctx.tried.borrow_mut().keys.insert(key.to_owned());
     ctx.crash.at(key, Phase::AfterEffect);
-    let wait = |why: &str, letter: &Letter| {
-        tracing::warn!(incident.id = %claim.incident, key, "a message is not sent: {why}");
-        ctx.store().letter_waits(claim, key, why, &json!(letter), ctx.now())
-    };
+    let wait = |why: &str| waits(ctx, claim, key, why, &letter);
     match outcome {
         MailOutcome::Sent => {
             let sent = json!({ "message_id": mail::message_id(key), "letter": letter });
@@ -171,24 +169,36 @@ async fn attempt(ctx: &Ctx, claim: &Claim, key: &str) -> Result<bool> {
             ctx.crash.at(key, Phase::AfterRecord);
             return Ok(true);
         }
-        MailOutcome::Off => wait(NO_CHANNEL, &letter)?,
-        MailOutcome::Refused(why) => wait(&why, &letter)?,
+        MailOutcome::Off => wait(NO_CHANNEL)?,
+        MailOutcome::Refused(why) => wait(&why)?,
         MailOutcome::NoServer(why) => {
-            wait(&why, &letter)?;
+            wait(&why)?;
             ctx.tried.borrow_mut().no_server = Some(why);
         }
-        // It cannot be asked for. Once more with the same id is one mail to its reader; more often is a nuisance.
-        MailOutcome::Unknown(why) if letter.lost > 0 => {
-            let why = format!("sent twice, never confirmed: {why}");
-            ctx.store()
-                .letter_given_up(claim, key, &why, &json!(letter), ctx.now())?;
+        MailOutcome::Stalled(why) => {
+            ctx.tried.borrow_mut().no_server = Some(why.clone());
+            unconfirmed(ctx, claim, key, &mut letter, &why)?;
         }
-        MailOutcome::Unknown(why) => {
-            letter.lost += 1;
-            wait(&format!("{LOST}: {why}"), &letter)?;
-        }
+        MailOutcome::Unknown(why) => unconfirmed(ctx, claim, key, &mut letter, &why)?,
     }
     Ok(false)
+}
+
+/// It cannot be asked for. Once more with the same id is one mail to its reader; more often is a nuisance.
+fn unconfirmed(ctx: &Ctx, claim: &Claim, key: &str, letter: &mut Letter, why: &str) -> Result<()> {
+    if letter.lost > 0 {
+        let why = format!("sent twice, never confirmed: {why}");
+        return Ok(ctx
+            .store()
+            .letter_given_up(claim, key, &why, &json!(letter), ctx.now())?);
+    }
+    letter.lost += 1;
+    waits(ctx, claim, key, &format!("{LOST}: {why}"), letter)
+}
+
+fn waits(ctx: &Ctx, claim: &Claim, key: &str, why: &str, letter: &Letter) -> Result<()> {
+    tracing::warn!(incident.id = %claim.incident, key, "a message is not sent: {why}");
+    Ok(ctx.store().letter_waits(claim, key, why, &json!(letter), ctx.now())?)
 }
 
 async fn send(ctx: &Ctx, key: &str, letter: &Letter) -> MailOutcome {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ctx, attempt, audit, effect, judge, landing, publish, take_back, tell};
+use super::{Ctx, attempt, audit, by_ci, effect, judge, landing, publish, rerun, take_back, tell};
 use crate::{
     decide::{
         facts::{Facts, Seen},
@@ -13,10 +13,18 @@ use crate::{
 
 pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, action: &Action) -> Result<()> {
     match action {
+        Action::Rerun { run, why } => rerun::rerun(ctx, claim, facts, run, why).await,
+        Action::Reran { run, end } => rerun::reran(ctx, claim, facts, run, end),
         Action::Attempt { n, base } => attempt::attempt(ctx, claim, facts, *n, base).await,
         Action::Guards { n, head } => judge::guards(ctx, claim, facts, *n, head).await,
         Action::Prove { n, head } => judge::prove(ctx, claim, facts, *n, head).await,
         Action::Audit { n, head } => audit::audit(ctx, claim, facts, *n, head).await,
+        Action::CiWitness { n, head } => by_ci::witness(ctx, claim, facts, *n, head).await,
+        Action::PushWitness { n, sha } => by_ci::push(ctx, claim, facts, *n, sha).await,
+        Action::CiReport { n: _, sha } => by_ci::report(ctx, claim, facts, sha).await,
+        Action::CiGrade { n, head } => by_ci::grade(ctx, claim, facts, *n, head).await,
+        Action::CiUnproven { n, head, why } => by_ci::unproven(ctx, claim, facts, *n, head, why).await,
+        Action::DropWitness { key, sha } => by_ci::drop_branch(ctx, claim, facts, key, sha).await,
         Action::Push { n, head } => publish::push(ctx, claim, facts, *n, head).await,
         Action::OpenPull { n, head, draft } => publish::open(ctx, claim, facts, seen, *n, head, *draft).await,
         Action::Body { n, slot } => publish::body(ctx, claim, facts, seen, *n, slot).await,

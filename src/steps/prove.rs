@@ -83,7 +83,10 @@ pub async fn prove(
     };
     loop {
         let (run, ids) = match proof::plan(&request.facts, &runs) {
-            Next::Graded(proof) => return Ok(Proven { proof: *proof, runs }),
+            Next::Graded(proof) => {
+                let runs = proof::filled(&runs);
+                return Ok(Proven { proof: *proof, runs });
+            }
             Next::Run(run, ids) => (run, ids),
         };
         let (tree, options) = prepare(run, ids.clone(), trees, &request);

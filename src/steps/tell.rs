@@ -78,6 +78,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.since = Some(felt.since);
     words.last = Some(felt.last);
     words.flaps = cause.flaps();
+    words.asks = ctx.asks_models(&facts.incident.repo);
     words.provider = look::provider(&row).map(str::to_owned);
     (words.broken, words.shown) = (felt.broken, felt.shown);
     (words.lines, words.more) = (felt.lines, felt.more);
@@ -88,14 +89,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     }
     let samples = felt.samples.join("\n\n");
     words.sample = (!samples.is_empty()).then(|| Untrusted::new(&samples, &ctx.redactor));
-    words.guess = facts
-        .triage
-        .as_ref()
-        .filter(|t| !t.root_cause.is_empty())
-        .map(|t| Guess {
-            by: "triage".to_owned(),
-            text: Untrusted::new(&t.root_cause, &ctx.redactor),
-        });
+    words.guess = guess(ctx, facts, status);
     words.pull = facts.pull.as_ref().map(|p| PullLine {
         number: p.number,
         url: p.url.clone(),
@@ -128,6 +122,20 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
         })
         .collect();
     Ok(words)
+}
+
+/// What a model made of the cause. Where no patch came of an attempt, its diagnosis is what is left of it.
+fn guess(ctx: &Ctx, facts: &Facts, status: Status) -> Option<Guess> {
+    let of = |by: &str, text: &str| Guess {
+        by: by.to_owned(),
+        text: Untrusted::new(text, &ctx.redactor),
+    };
+    let handed_over = status == Status::NeedsYou && facts.pull.is_none();
+    let mut attempts = facts.attempts.iter().rev().filter(|_| handed_over);
+    let said = attempts.find(|a| !a.attempt.said.trim().is_empty());
+    let triage = || facts.triage.as_ref().filter(|t| !t.root_cause.is_empty());
+    said.map(|a| of(&a.attempt.agent, &a.attempt.said))
+        .or_else(|| triage().map(|t| of("triage", &t.root_cause)))
 }
 
 /// The page of another pull request of the same repository.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     adapters::agents::{AgentOutcome, Role},
     config::Repo,
-    decide::{budget, facts::Facts, verdict},
+    decide::{budget, facts::Facts, next, verdict},
     model::{Mode, Signature, Slot, incident::Incident, incident::Triage},
     render::prompt::{TriageContext, TriageGroup},
     store::{SignatureRow, TriageLock, locks::Tried},
@@ -72,11 +72,20 @@ fn untriaged(ctx: &Ctx) -> Result<Vec<(Incident, Facts)>> {
     for incident in due {
         let facts = gather::facts(ctx, &incident)?;
         let later = facts.triage_unavailable.again_at().is_some_and(|at| at > ctx.now());
+        // A flake costs no model.
+        let later = later || rerun_goes_first(ctx, &facts)?;
         if facts.triage.is_none() && facts.triage_failures < 3 && !later && !facts.triage_unavailable.is_final() {
             todo.push((incident, facts));
         }
     }
     Ok(todo)
+}
+
+fn rerun_goes_first(ctx: &Ctx, facts: &Facts) -> Result<bool> {
+    let Some(repo) = ctx.config.repo(&facts.incident.repo) else {
+        return Ok(false);
+    };
+    Ok(next::rerun_comes_first(facts, &ctx.policy(repo)?))
 }
 
 async fn ask_about(ctx: &Ctx, repo: &Repo, batch: &[&(Incident, Facts)]) -> Result<()> {
@@ -317,6 +326,7 @@ mod tests {
             clear_after: None,
             waits_since: None,
             part: None,
+            red_run: None,
         }
     }
 

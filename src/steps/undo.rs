@@ -63,24 +63,14 @@ impl Undoing<'_> {
         else {
             return Ok(());
         };
-        let source = &self.parts.source_part;
-        let acting: Vec<&FileChange> = source.iter().filter(|change| is_executable(change)).collect();
         let witness = &proven.proof.witness_ids;
-        if let ([one], [_]) = (acting.as_slice(), source.as_slice()) {
-            // Without it the head is what the red run was made on.
-            proven.proof.undone = witness
-                .first()
-                .into_iter()
-                .map(|id| Undone {
-                    path: one.shown(),
-                    outcome: UndoOutcome::Fails(id.clone()),
-                })
-                .collect();
+        if let Some(undone) = by_witness(self.parts, witness) {
+            proven.proof.undone = undone;
             return Ok(());
         }
         let started = instant();
         let mut undone = Vec::new();
-        for (n, change) in acting.into_iter().enumerate() {
+        for (n, change) in acting(self.parts).into_iter().enumerate() {
             let left = CAP.saturating_sub(started.elapsed());
             let outcome = if left.is_zero() {
                 UndoOutcome::Unknown("the five minutes for it were over".to_owned())
@@ -163,6 +153,37 @@ impl Undoing<'_> {
         }
         Ok(knowing)
     }
+}
+
+/// Changes that can alter what the program does.
+fn acting(parts: &Parts) -> Vec<&FileChange> {
+    parts
+        .source_part
+        .iter()
+        .filter(|change| is_executable(change))
+        .collect()
+}
+
+/// What needs no run: without the one file that changed the head is what the red run was made on.
+pub(super) fn by_witness(parts: &Parts, witness: &[String]) -> Option<Vec<Undone>> {
+    let acting = acting(parts);
+    let ([one], [_]) = (acting.as_slice(), parts.source_part.as_slice()) else {
+        return None;
+    };
+    let fails = |id: &String| Undone {
+        path: one.shown(),
+        outcome: UndoOutcome::Fails(id.clone()),
+    };
+    Some(witness.first().into_iter().map(fails).collect())
+}
+
+/// Where nothing runs here.
+pub(super) fn not_tried(parts: &Parts) -> Vec<Undone> {
+    let unknown = |change: &FileChange| Undone {
+        path: change.shown(),
+        outcome: UndoOutcome::Unknown("CI ran the fix as a whole".to_owned()),
+    };
+    acting(parts).into_iter().map(unknown).collect()
 }
 
 /// `shop/discount.py` is `discount`; what stands for its folder is named like that.

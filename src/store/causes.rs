@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Result, SourceRow, Store, TxError, audit, from_json, parse_id, parse_opt_time, parse_time, time, to_json};
 use crate::model::{
     Sha, Signature, Slot, TickId,
+    checks::RedRun,
     signal::{Culprit, Severity, SignalKind},
 };
 
@@ -57,6 +58,9 @@ pub struct SignatureRow {
     /// The probe, check or file of its source that sees it, where it is one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<String>,
+    /// The newest red run of CI that showed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red_run: Option<RedRun>,
 }
 
 impl SignatureRow {
@@ -268,7 +272,7 @@ pub(super) fn put_signature(
 
 const SIGNATURE_COLUMNS: &str = "sig, template, label, repo, first_seen, last_seen, count, releases, target, kind, \
      severity, title, culprit, samples, inventory, bad_ticks, ignored_until, ignored_why, source, text_sig, \
-     quiet_looks, signed_text, fire_after, clear_after, waits_since, part";
+     quiet_looks, signed_text, fire_after, clear_after, waits_since, part, red_run";
 
 /// `version` is that of the function that signed its text.
 pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version: i64) -> Result<bool, TxError> {
@@ -278,18 +282,20 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
         .optional()?
         .is_none();
     let culprit = row.culprit.as_ref().map(|c| to_json("culprit", c)).transpose()?;
+    let red_run = row.red_run.as_ref().map(|run| to_json("red run", run)).transpose()?;
     tx.prepare_cached(
         "INSERT INTO signature (sig, version, template, label, repo, first_seen, last_seen, count, releases, target,
              kind, severity, title, culprit, samples, inventory, bad_ticks, source, text_sig, quiet_looks, signed_text,
-             fire_after, clear_after, part)
+             fire_after, clear_after, part, red_run)
          VALUES (:sig, :version, :template, :label, :repo, :first_seen, :last_seen, :count, :releases, :target,
              :kind, :severity, :title, :culprit, :samples, :inventory, :bad_ticks, :source, :text_sig, :quiet_looks,
-             :signed_text, :fire_after, :clear_after, :part)
+             :signed_text, :fire_after, :clear_after, :part, :red_run)
          ON CONFLICT (sig) DO UPDATE SET last_seen = excluded.last_seen, count = excluded.count,
              releases = excluded.releases, severity = excluded.severity, samples = excluded.samples,
              inventory = excluded.inventory, bad_ticks = excluded.bad_ticks, quiet_looks = excluded.quiet_looks,
              title = excluded.title, target = excluded.target, source = excluded.source,
-             fire_after = excluded.fire_after, clear_after = excluded.clear_after, part = excluded.part",
+             fire_after = excluded.fire_after, clear_after = excluded.clear_after, part = excluded.part,
+             red_run = excluded.red_run",
     )?
     .execute(rusqlite::named_params! {
         ":sig": row.sig.as_str(),
@@ -316,6 +322,7 @@ pub(super) fn upsert_signature(tx: &Transaction<'_>, row: &SignatureRow, version
         ":fire_after": row.fire_after,
         ":clear_after": row.clear_after,
         ":part": row.part,
+        ":red_run": red_run,
     })?;
     Ok(fresh)
 }
@@ -355,5 +362,9 @@ fn signature_row(row: &Row<'_>) -> Result<SignatureRow, TxError> {
         clear_after: row.get(23)?,
         waits_since: parse_opt_time(row.get(24)?)?,
         part: row.get(25)?,
+        red_run: row
+            .get::<_, Option<String>>(26)?
+            .map(|json| from_json("red run", &json))
+            .transpose()?,
     })
 }

@@ -137,9 +137,11 @@ impl Store {
         self.incidents_where("closed_at IS NULL", [])
     }
 
-    /// Open incidents that are due, oldest first.
+    /// Open incidents that are due ([`Incident::is_due`]), oldest first.
     pub fn due_incidents(&self, now: DateTime<Utc>) -> Result<Vec<Incident>> {
-        self.incidents_where("closed_at IS NULL AND due_at <= ?1", [time(now)])
+        let latest = now + Incident::LONGEST_WAIT;
+        let due = "closed_at IS NULL AND (due_at <= ?1 OR due_at > ?2)";
+        self.incidents_where(due, [time(now), time(latest)])
     }
 
     /// The newest incidents, open or closed.
@@ -188,11 +190,11 @@ impl Store {
     }
 
     /// Incidents that opened since then.
-    pub fn opened_since(&self, since: DateTime<Utc>) -> Result<u32> {
+    pub fn opened_between(&self, since: DateTime<Utc>, until: DateTime<Utc>) -> Result<u32> {
         self.read(|conn| {
             Ok(conn
-                .prepare_cached("SELECT count(*) FROM incident WHERE opened_at >= ?1")?
-                .query_row([time(since)], |row| row.get(0))?)
+                .prepare_cached("SELECT count(*) FROM incident WHERE opened_at BETWEEN ?1 AND ?2")?
+                .query_row([time(since), time(until)], |row| row.get(0))?)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 9;
+pub(super) const VERSION: i64 = 10;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 9] = [V1, V2, V3, V4, V5, V6, V7, V8, V9];
+const STEPS: [&str; 10] = [V1, V2, V3, V4, V5, V6, V7, V8, V9, V10];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -161,4 +161,9 @@ CREATE TABLE hourly (
 const V9: &str = "
 ALTER TABLE signature ADD COLUMN part TEXT;
 ALTER TABLE source ADD COLUMN blind TEXT NOT NULL DEFAULT '';
+";
+
+/// Which run of CI showed a cause last.
+const V10: &str = "
+ALTER TABLE signature ADD COLUMN red_run TEXT;
 ";

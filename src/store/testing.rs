@@ -51,6 +51,7 @@ pub(crate) fn signature_row(sig: &Signature, count: u64) -> SignatureRow {
         clear_after: None,
         waits_since: None,
         part: None,
+        red_run: None,
     }
 }
 

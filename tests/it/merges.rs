@@ -2,8 +2,10 @@
 //! move at any moment, and whose host does other things than it was asked for.
 
 mod base;
+mod by_ci;
 mod flakes;
 mod landing;
 mod moves;
 mod person;
 pub(crate) mod prepared;
+mod rerun;

@@ -1,6 +1,13 @@
 //! Messages: each is sent once or waits until it can be, and none of them stops anything else.
 
-use std::net::TcpListener;
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use serde_json::json;
 
@@ -107,6 +114,60 @@ fn a_mail_server_that_is_away_stops_nothing_and_is_no_bug() {
         of.count()
     });
     assert_eq!((mails.len(), each), (3, [1, 1, 1]), "{mails:?}");
+}
+
+/// It takes a mail and never says so: the other mails of this tick would each wait as long.
+#[test]
+fn a_mail_server_that_stalls_is_asked_once_in_a_tick() {
+    let street = troubled(json!({ "file": "mail" }));
+    street.errors(
+        "/shop",
+        &[("bad order", 3, 1), ("no stock left", 3, 1), ("the till is shut", 3, 1)],
+    );
+    let (port, mails) = stalling_server();
+    street.env(&format!("SMTP_URL=smtp://127.0.0.1:{port}\n"));
+    let mut config = street.config();
+    config["notify"] = json!({ "email": true, "from": "tick@acme.example", "to": ["owner@acme.example"] });
+    street.configure(&config);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(mails.load(Ordering::SeqCst), 1, "{text}");
+    assert_eq!(text.matches("unsent needs-you of").count(), 3, "{text}");
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains("2 messages wait") && status.contains("1 message waits"),
+        "{status}"
+    );
+}
+
+/// A mail server that says nothing after the text of a mail, and how many it was given.
+fn stalling_server() -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mails = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&mails);
+    // Ends with the test's process; it waits on sockets of its own and holds nothing else.
+    drop(std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let count = Arc::clone(&count);
+            drop(std::thread::spawn(move || {
+                let _gone = stream.write_all(b"220 hello\r\n");
+                let mut words = [0; 4096];
+                while let Ok(read @ 1..) = stream.read(&mut words) {
+                    let answer: &[u8] = match words.get(..read.min(4)).unwrap_or_default() {
+                        b"DATA" => {
+                            count.fetch_add(1, Ordering::SeqCst);
+                            b"354 go on\r\n"
+                        }
+                        b"EHLO" | b"MAIL" | b"RCPT" | b"NOOP" | b"QUIT" => b"250 fine\r\n",
+                        _ => continue,
+                    };
+                    let _gone = stream.write_all(answer);
+                }
+            }));
+        }
+    }));
+    (port, mails)
 }
 
 #[test]

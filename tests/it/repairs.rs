@@ -291,6 +291,7 @@ repairs! {
     javascript_not_awaited
     javascript_percent_sign
     javascript_second_coupon
+    python_broken_types
     python_decimal_comma
     python_last_page
     python_last_retry

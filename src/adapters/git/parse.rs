@@ -157,7 +157,7 @@ pub(super) fn push(text: &str, target: &str) -> PushLine {
             continue;
         }
         return match flag {
-            " " | "*" | "=" => PushLine::Done,
+            " " | "*" | "=" | "-" => PushLine::Done,
             _ => PushLine::Refused(summary.to_owned()),
         };
     }

@@ -95,13 +95,32 @@ impl Mirror {
         }
         self.git.bare(&["check-ref-format", "--branch", branch]).ok().await?;
         let target = format!("refs/heads/{branch}");
+        let what = format!("{sha}:{target}");
+        self.send("--no-force", &what, &target, &attempted()).await
+    }
+
+    /// Deletes the branch of a witness that is still where we left it: of all branches only these are ever deleted.
+    pub async fn delete_witness(&self, branch: &str, at: &Sha) -> Result<Push> {
+        let attempted = format!("delete {branch:?} at {}", at.short());
+        if !branch_is_ours(branch) || !branch.ends_with("-witness") {
+            return Err(GitError::input(
+                attempted,
+                "only branches named fix/auto-…-witness are deleted",
+            ));
+        }
+        let target = format!("refs/heads/{branch}");
+        let lease = format!("--force-with-lease={target}:{at}");
+        self.send(&lease, &format!(":{target}"), &target, &attempted).await
+    }
+
+    async fn send(&self, how: &str, what: &str, target: &str, attempted: &str) -> Result<Push> {
         let sent = self
             .remote_call(&["push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags"])
             .arg("--recurse-submodules=no")
-            .arg("--no-force")
+            .arg(how)
             .arg("--end-of-options")
             .arg(&self.url.text)
-            .arg(format!("{sha}:{target}"))
+            .arg(what)
             .run()
             .await;
         let out = match sent {
@@ -109,7 +128,7 @@ impl Mirror {
             Err(error) if error.kind == GitErrorKind::Deadline => return Ok(Push::Unknown(error.detail)),
             Err(error) => return Err(error),
         };
-        let said = parse::push(&String::from_utf8_lossy(&out.stdout), &target);
+        let said = parse::push(&String::from_utf8_lossy(&out.stdout), target);
         match (out.code, said) {
             (Some(0), PushLine::Done) => Ok(Push::Done),
             (_, PushLine::Refused(why)) => {
@@ -123,7 +142,7 @@ impl Mirror {
                 Ok(Push::Refused(refusal(&said), said))
             }
             _ => {
-                let error = failure(&self.git, attempted(), &out).of_remote();
+                let error = failure(&self.git, attempted.to_owned(), &out).of_remote();
                 // These are answered before the objects go out; everything later may have arrived.
                 if matches!(error.kind, GitErrorKind::Auth | GitErrorKind::NotFound) {
                     Ok(Push::Refused(PushRefusal::Rights, error.detail))

@@ -97,7 +97,7 @@ impl GitHub {
 }
 
 /// A conclusion counts only on a completed run; a word this program does not know is `Unknown`.
-fn run_state(status: &str, conclusion: Option<&str>) -> CheckState {
+pub(super) fn run_state(status: &str, conclusion: Option<&str>) -> CheckState {
     match (status, conclusion) {
         ("queued" | "requested" | "waiting" | "pending", _) => CheckState::Queued,
         ("in_progress", _) => CheckState::InProgress,

@@ -18,6 +18,7 @@ use crate::{
 
 const DEADLINE: Duration = Duration::from_secs(20);
 const CAP: usize = 4 * 1024 * 1024;
+const ARCHIVE_CAP: usize = 32 * 1024 * 1024;
 
 /// One answer, whatever its status.
 #[derive(Debug)]
@@ -89,12 +90,29 @@ impl Edge {
         self.call(Method::GET, url, None).await
     }
 
+    /// A read of an archive, which lies on another host: the token does not go there.
+    pub(super) async fn archive(&self, url: &Url) -> Result<Reply, GitHubError> {
+        self.ask(Method::GET, url, None, Redirects::Elsewhere, ARCHIVE_CAP)
+            .await
+    }
+
     /// A write. Never repeated: the answer may be lost although the effect stands.
     pub(super) async fn write(&self, method: Method, url: &Url, body: &Value) -> Result<Reply, GitHubError> {
         self.call(method, url, Some(body)).await
     }
 
     async fn call(&self, method: Method, url: &Url, body: Option<&Value>) -> Result<Reply, GitHubError> {
+        self.ask(method, url, body, Redirects::SameOrigin, CAP).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        url: &Url,
+        body: Option<&Value>,
+        redirects: Redirects,
+        cap: usize,
+    ) -> Result<Reply, GitHubError> {
         let attempt = format!("{method} {}", url.path());
         let answer = self
             .http
@@ -103,8 +121,8 @@ impl Edge {
                 headers: self.headers(url, body.is_some(), &attempt)?,
                 body: body.map(|b| Bytes::from(b.to_string())),
                 deadline: DEADLINE,
-                cap: CAP,
-                redirects: Redirects::SameOrigin,
+                cap,
+                redirects,
                 retry: self.retry,
                 url,
             })

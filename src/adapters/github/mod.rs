@@ -3,6 +3,7 @@
 //!
 //! Every text in a returned value (titles, bodies, names, messages) is cleaned and redacted, and still hostile.
 
+mod artifacts;
 mod checks;
 mod comments;
 mod edge;
@@ -13,6 +14,7 @@ mod pulls;
 mod repo;
 mod reviews;
 mod rules;
+mod runs;
 mod stop;
 #[cfg(test)]
 mod testing;
@@ -25,6 +27,7 @@ pub use comments::{Comment, Upsert};
 pub use error::{GitHubError, GitHubErrorKind};
 pub use merge::MergeOutcome;
 pub use repo::RepoInfo;
+pub use runs::RerunOutcome;
 pub use stop::{PAUSE_LABEL, STOP_LABEL};
 pub use writes::{NewPull, OpenPullOutcome};
 

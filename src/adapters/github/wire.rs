@@ -167,6 +167,9 @@ pub(super) struct Status {
 pub(super) struct Run {
     pub(super) id: u64,
     pub(super) head_sha: String,
+    pub(super) run_attempt: Option<u64>,
+    pub(super) status: Option<String>,
+    pub(super) conclusion: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -216,4 +219,11 @@ pub(super) struct Merged {
 pub(super) struct Access {
     #[serde(default)]
     pub(super) permission: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Artifact {
+    pub(super) id: u64,
+    #[serde(default)]
+    pub(super) expired: bool,
 }

@@ -19,6 +19,9 @@ static SECTION: LazyLock<Regex> = LazyLock::new(|| re(r"^---- (.+) stdout ----$"
 static LINE_NUMBER: LazyLock<Regex> = LazyLock::new(|| re(r" \(line \d+\)"));
 static NOT_BUILT: LazyLock<Regex> = LazyLock::new(|| re(r"^error: could not compile `([^`]+)` \(([^)]+)\)"));
 
+/// Nothing is fetched while tests run.
+pub(super) const ENV: [(&str, &str); 2] = [("CARGO_NET_OFFLINE", "true"), ("CARGO_TERM_COLOR", "never")];
+
 fn re(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
@@ -45,6 +48,7 @@ pub(super) fn parse(stdout: &[u8], stderr: &[u8], dir: &Path) -> Result<Readout,
         return Ok(Readout {
             tests: Vec::new(),
             load_errors,
+            check: None,
         });
     }
     let targets: Vec<String> = stderr.lines().filter_map(rust::target).collect();

@@ -9,7 +9,9 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Only, SuiteOptions, go,
+    Only, SuiteOptions,
+    check::{self, Check},
+    go,
     javascript::{self, Script},
     nextest, python,
     room::{Room, locate},
@@ -47,6 +49,8 @@ pub(super) enum Detected {
     Nextest { program: String, args: Vec<String> },
     /// `go test [options and packages]`
     Go { program: String, command: go::Command },
+    /// A compiler, a type checker or a linter.
+    Check(Check),
     /// Anything else, which writes reports in JUnit's format.
     Other { program: String, args: Vec<String> },
 }
@@ -72,6 +76,9 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
         .file_name()
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default();
+    if let Some(check) = check::detect(&name, program, rest) {
+        return check.map(Detected::Check);
+    }
     match name.as_str() {
         "node" => node(program, rest),
         "cargo" => cargo(program, rest),
@@ -80,12 +87,16 @@ pub(super) fn detect(argv: &[String]) -> Result<Detected, String> {
             command: go::Command::read(rest)?,
         }),
         "pytest" | "py.test" => python::pytest(program, Vec::new(), rest),
-        "npx" => javascript::npx(rest),
+        "npx" => match check::npx(rest) {
+            Some(check) => check.map(Detected::Check),
+            None => javascript::npx(rest),
+        },
         _ if is_python(&name) => of_python(program, rest),
         _ => javascript::detect(&name, program, rest).unwrap_or_else(|| {
             Err(
                 "not a runner whose results can be read (pytest, python -m unittest, jest, vitest, mocha, node --test, \
-                 cargo test, cargo nextest run, go test)"
+                 cargo test, cargo nextest run, go test), nor a checker (tsc, eslint, mypy, ruff check, cargo clippy, check \
+                 or build, go vet or build)"
                     .to_owned(),
             )
         }),
@@ -115,6 +126,10 @@ fn of_python(program: &str, rest: &[String]) -> Result<Detected, String> {
                         flags,
                         args,
                     }),
+                    "mypy" | "ruff" => {
+                        flags.extend([word.clone(), module.to_owned()]);
+                        checker(program, &flags, module, &args)
+                    }
                     "pytest" => {
                         flags.extend([word.clone(), module.to_owned()]);
                         python::pytest(program, flags, &args)
@@ -131,6 +146,16 @@ fn of_python(program: &str, rest: &[String]) -> Result<Detected, String> {
         }
     }
     Err("of Python's runners only `-m unittest` and `-m pytest` can be read".to_owned())
+}
+
+/// A checker that is a module of Python.
+fn checker(program: &str, before: &[String], module: &str, args: &[String]) -> Result<Detected, String> {
+    let check = check::detect(module, program, args)
+        .unwrap_or_else(|| Err(format!("of {module}'s commands only `{module} check` can be read")))?;
+    Ok(Detected::Check(Check {
+        args: [before, args].concat(),
+        ..check
+    }))
 }
 
 fn node(program: &str, rest: &[String]) -> Result<Detected, String> {
@@ -224,7 +249,8 @@ pub(super) fn selects(argv: &[String]) -> bool {
             | Detected::Node { .. }
             | Detected::Cargo { .. }
             | Detected::Nextest { .. }
-            | Detected::Go { .. },
+            | Detected::Go { .. }
+            | Detected::Check(_),
         ) => true,
         Ok(Detected::Other { .. }) | Err(_) => false,
     }
@@ -307,25 +333,23 @@ pub(super) fn prepare(
                     .args
                     .extend(only.ids.iter().filter_map(|id| super::cargo::harness_name(id)));
             }
-            prepared.env = vec![
-                ("CARGO_NET_OFFLINE".to_owned(), "true".to_owned()),
-                ("CARGO_TERM_COLOR".to_owned(), "never".to_owned()),
-            ];
+            prepared.env = owned(&super::cargo::ENV);
         }
         Detected::Nextest { program, args } => {
             prepared.program = locate(program, dir, options)?;
             let single = only.map(|only| nextest::only(args, &only.ids)).unwrap_or_default();
             prepared.args = [args.as_slice(), &nextest::FORMAT.map(str::to_owned), &single].concat();
-            prepared.env = nextest::ENV
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .to_vec();
+            prepared.env = owned(&nextest::ENV);
         }
         Detected::Go { program, command } => {
             prepared.program = locate(program, dir, options)?;
             prepared.args = command.args(&write(go::AT_END_FILE, go::AT_END)?, only);
-            prepared.env = go::ENV
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .to_vec();
+            prepared.env = owned(&go::ENV);
+        }
+        Detected::Check(Check { program, args, .. }) => {
+            prepared.program = locate(program, dir, options)?;
+            prepared.args.clone_from(args);
+            prepared.env = owned(&check::ENV);
         }
         Detected::Other { program, args } => {
             prepared.program = locate(program, dir, options)?;
@@ -333,6 +357,11 @@ pub(super) fn prepare(
         }
     }
     Ok(prepared)
+}
+
+fn owned(env: &[(&str, &str)]) -> Vec<(String, String)> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    env.iter().map(owned).collect()
 }
 
 /// Puts a file of ours into the room of a run, and names it.
@@ -417,13 +446,11 @@ mod tests {
             "pytest --collect-only",
             "jest --watch",
             "vitest watch",
-            "npx tsc",
             "python2 -m unittest",
             "python3 run.py",
             "node test.js",
             "node --test --watch",
             "cargo nextest list",
-            "cargo build",
             "cargo test -- --nocapture",
             "cargo test -q",
             "npm test",

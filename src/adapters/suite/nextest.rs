@@ -92,6 +92,7 @@ pub(super) fn parse(stdout: &[u8], stderr: &[u8], dir: &Path) -> Result<Readout,
         return Ok(Readout {
             tests: Vec::new(),
             load_errors,
+            check: None,
         });
     }
     let mut binaries: BTreeMap<String, bool> = BTreeMap::new();

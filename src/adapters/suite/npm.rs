@@ -55,7 +55,11 @@ fn npm_script(argv: &[String], scripts: &serde_json::Value) -> Option<Vec<String
         ["--", more @ ..] => out.extend(more.iter().map(|&word| word.to_owned())),
         _ => return None,
     }
-    matches!(detect(&out), Ok(Detected::Node { .. } | Detected::Script(_))).then_some(out)
+    matches!(
+        detect(&out),
+        Ok(Detected::Node { .. } | Detected::Script(_) | Detected::Check(_))
+    )
+    .then_some(out)
 }
 
 #[cfg(test)]
@@ -82,10 +86,10 @@ mod tests {
             Some(line("node --test test/ --test-timeout=5"))
         );
         assert_eq!(resolved("npm run jest"), Some(line("jest --ci")));
+        assert_eq!(resolved("npm run lint"), Some(line("eslint .")));
         for text in [
             "npm run shell",
             "npm run glob",
-            "npm run lint",
             "npm run hooked",
             "npm run missing",
             "npm ci",

@@ -4,8 +4,9 @@
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use super::{
-    OUTPUT_CAP, SuiteChild, SuiteOptions, environment,
+    OUTPUT_CAP, SuiteChild, SuiteOptions,
     room::{Room, locate},
+    run::environment,
 };
 use crate::{adapters::process::Network, config::CommandLine};
 

@@ -2,10 +2,11 @@
 
 use super::{
     apis::{self, Api},
-    railway,
+    railway, vercel,
 };
 
-pub(super) const TABLES: [(&str, &[Api]); 2] = [(TABLE, &apis::APIS), (RAILWAY, &railway::APIS)];
+pub(super) const TABLES: [(&str, &[Api]); 3] =
+    [(TABLE, &apis::APIS), (RAILWAY, &railway::APIS), (VERCEL, &vercel::APIS)];
 
 #[rustfmt::skip]
 const TABLE: &str = "\
@@ -188,3 +189,46 @@ cursor-itself        -                 pages          pages          -          
 cursor-circle        -                 pages          pages          -                 -              -              -              -                 -              pages
 cursor-on            -                 pages          pages          -                 -              -              -              -                 -              pages
 cursor-missing       -                 pages          pages          -                 -              -              -              -                 -              pages";
+
+#[rustfmt::skip]
+const VERCEL: &str = "\
+fault             build           history         env             domains         account
+lost-answer       reset           reset           reset           reset           reset
+reset-in-body     truncated       truncated       truncated       truncated       truncated
+no-http           protocol        protocol        protocol        protocol        protocol
+500x1             well            well            well            well            well
+500               http-500        http-500        http-500        http-500        http-500
+503x3             well            well            well            well            well
+503               http-503        http-503        http-503        http-503        http-503
+429-secondsx1     well            well            well            well            well
+429-seconds       rate-limited    rate-limited    rate-limited    rate-limited    rate-limited
+429-absent        rate-limited    rate-limited    rate-limited    rate-limited    rate-limited
+401               http-401        http-401        http-401        http-401        http-401
+403               http-403        http-403        http-403        http-403        http-403
+404               http-404        http-404        http-404        http-404        http-404
+html              html            html            html            html            html
+words             bad-json        bad-json        bad-json        bad-json        bad-json
+picture           bad-json        bad-json        bad-json        bad-json        bad-json
+wrong-kind        well            well            well            well            well
+empty             empty           empty           empty           empty           empty
+no-content        http-204        http-204        http-204        http-204        http-204
+truncated         truncated       truncated       truncated       truncated       truncated
+chunk-cut         truncated       truncated       truncated       truncated       truncated
+json-cut          truncated       truncated       truncated       truncated       truncated
+json-broken       bad-json        bad-json        bad-json        bad-json        bad-json
+json-trailing     bad-json        bad-json        bad-json        bad-json        bad-json
+json-deep         too-deep        too-deep        too-deep        too-deep        too-deep
+json-other        shape           shape           shape           shape           shape
+json-null         well            shape           shape           shape           shape
+json-number       shape           shape           shape           shape           shape
+not-utf8          bad-json        bad-json        bad-json        bad-json        bad-json
+duplicate-keys    duplicate-keys  duplicate-keys  duplicate-keys  duplicate-keys  duplicate-keys
+huge              too-large       too-large       too-large       too-large       too-large
+long-line         well            well            well            well            well
+gzip-1000         too-large       too-large       too-large       too-large       too-large
+gzip-broken       truncated       truncated       truncated       truncated       truncated
+drip-body         timeout         timeout         timeout         timeout         timeout
+silence           timeout         timeout         timeout         timeout         timeout
+redirect-loop     redirect-loop   redirect-loop   redirect-loop   redirect-loop   redirect-loop
+redirect-loopback redirect-denied redirect-denied redirect-denied redirect-denied redirect-denied
+redirect-nowhere  http-302        http-302        http-302        http-302        http-302";

@@ -125,7 +125,7 @@ async fn look(
     let since = look.since(memory.logs);
     look.runtime(&found.list, memory).await;
     look.requests(&found.list, memory).await;
-    look.deployments(found.list, since).await;
+    look.deployments(found.list, !found.unknown, since).await;
     look.variables().await;
     Ok(look.settled())
 }
@@ -243,7 +243,7 @@ impl Look<'_> {
         failed.tell(self.session, &self.place, sha, &mut self.piece);
     }
 
-    async fn deployments(&mut self, mut list: Vec<Deployment>, since: DateTime<Utc>) {
+    async fn deployments(&mut self, mut list: Vec<Deployment>, whole: bool, since: DateTime<Utc>) {
         let now = self.session.ctx.now;
         let failed = Standing::of(&list, now).failed().map(|one| one.id.clone());
         let mut lines = String::new();
@@ -253,7 +253,7 @@ impl Look<'_> {
             one.code = failure.step;
             one.why = failure.said;
         }
-        let standing = Standing::of(&list, now);
+        let standing = Standing::of(&list, now).whole(whole);
         standing.tell(self.session, &self.place, &lines, &mut self.piece);
     }
 

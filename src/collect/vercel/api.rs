@@ -30,7 +30,7 @@ pub(super) struct Reader<'a> {
 #[derive(Debug, Deserialize)]
 struct Page<T> {
     #[serde(alias = "deployments", alias = "domains", alias = "envs")]
-    items: Vec<T>,
+    items: Option<Vec<T>>,
     #[serde(default)]
     pagination: Option<Pagination>,
 }
@@ -77,8 +77,12 @@ impl Reader<'_> {
         let mut last: Option<u64> = None;
         let mut url = first.clone();
         for _ in 0..most {
-            let page: Page<T> = self.get(&url, what).await?;
-            all.extend(page.items);
+            let body = self.body(&url).await?;
+            let page: Page<T> = parse(&body, what)?;
+            let Some(items) = page.items else {
+                return Err(unlike(&body, what, "the answer holds no list of them"));
+            };
+            all.extend(items);
             let next = page.pagination.and_then(|pagination| pagination.next?.as_u64());
             let Some(next) = next.filter(|_| !enough(&all)) else {
                 return Ok(all);
@@ -193,14 +197,15 @@ pub(super) fn below(base: &Url, path: &[&str]) -> Url {
 }
 
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, Blind> {
-    serde_json::from_slice(body).map_err(|error| {
-        let fault: Refusal = serde_json::from_slice(body).unwrap_or_default();
-        let why = if fault.error.code.is_empty() {
-            error.to_string()
-        } else {
-            // A refusal under HTTP 200.
-            format!("refused ({:.60})", fault.error.code)
-        };
-        Blind::new("shape", format!("the {what} of Vercel: {why}"))
-    })
+    serde_json::from_slice(body).map_err(|error| unlike(body, what, &error.to_string()))
+}
+
+/// An answer of another shape than it had, or a refusal under HTTP 200.
+fn unlike(body: &[u8], what: &str, why: &str) -> Blind {
+    let fault: Refusal = serde_json::from_slice(body).unwrap_or_default();
+    let why = match fault.error.code.as_str() {
+        "" => why.to_owned(),
+        code => format!("refused ({code:.60})"),
+    };
+    Blind::new("shape", format!("the {what} of Vercel: {why}"))
 }

@@ -149,8 +149,10 @@ impl Look<'_> {
                 session.line(live, 80)
             );
             self.blind.push(Blind::new("empty", why));
+            return Vec::new();
         }
         let mut list = Vec::new();
+        let all = listed.len();
         for one in listed {
             match one.read(self.about) {
                 Ok(one) => list.push(one),
@@ -161,7 +163,10 @@ impl Look<'_> {
             }
         }
         self.read += list.len();
-        let standing = Standing::of(&list, session.ctx.now);
+        // Of a list without the one that serves nobody can say when that began.
+        let live = self.about.live();
+        let whole = list.len() == all && live.is_none_or(|live| list.iter().any(|one| one.id == live));
+        let standing = Standing::of(&list, session.ctx.now).whole(whole);
         let mut failing = String::new();
         if let Some(bad) = standing.failed().filter(|bad| !built.contains(&bad.id)) {
             match self.build_log(bad).await {

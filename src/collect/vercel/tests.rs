@@ -155,6 +155,7 @@ fn an_empty_list_beside_a_deployment_that_serves_is_not_read() {
         "{}",
         outcome.detail
     );
+    assert!(!outcome.told.contains(&ChangeKind::Deployment));
     vercel.answer(
         "/v7/deployments",
         &json!({ "error": { "code": "forbidden", "message": "no" } }),
@@ -166,6 +167,28 @@ fn an_empty_list_beside_a_deployment_that_serves_is_not_read() {
             .contains("the deployments of Vercel: refused (forbidden)"),
         "{}",
         outcome.detail
+    );
+}
+
+#[test]
+fn what_changed_is_told_only_of_a_list_that_was_read_whole() {
+    let mut vercel = Vercel::new();
+    let mut told = |items: &[Value]| {
+        vercel.answer("/v7/deployments", &list(items));
+        vercel.look().collectors[0].told.contains(&ChangeKind::Deployment)
+    };
+    let good = deployment("dpl_a", "READY", -90);
+    assert!(told(std::slice::from_ref(&good)));
+    let mut unreadable = deployment("dpl_bb", "READY", -30);
+    unreadable["readyState"] = json!("A_NEW_STATE");
+    unreadable["state"] = json!("A_NEW_STATE");
+    assert!(!told(&[unreadable, good]));
+    assert!(!told(&[deployment("dpl_ccc", "READY", -30)]), "dpl_a serves");
+    vercel.answer("/v9/projects/prj_x/domains", &json!({ "pagination": null }));
+    let detail = vercel.look().collectors[0].detail.clone();
+    assert!(
+        detail.contains("the domains of Vercel: the answer holds no list of them"),
+        "{detail}"
     );
 }
 

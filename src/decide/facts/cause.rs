@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     Sha, Signature,
+    checks::RedRun,
     signal::{Culprit, Severity, SignalKind},
 };
 
@@ -37,6 +38,15 @@ pub struct Cause {
     /// What of security it smells of.
     #[serde(default)]
     pub security: Option<String>,
+    /// The newest red run of CI that showed it.
+    #[serde(default)]
+    pub red_run: Option<RedRun>,
+    /// Its test was red and green on one commit before.
+    #[serde(default)]
+    pub flaky_before: bool,
+    /// It names a test, a finding or a place in the code.
+    #[serde(default)]
+    pub points_at_code: bool,
 }
 
 /// Incidents of one cause within a day from which on it flaps: it is told once more, and then not before it was quiet for

@@ -6,6 +6,16 @@ use crate::model::AttemptId;
 pub fn push(attempt: &AttemptId, head: &Sha) -> String {
     format!("push:{attempt}:{}", head.short())
 }
+pub fn push_witness(attempt: &AttemptId, commit: &Sha) -> String {
+    format!("push_witness:{attempt}:{}", commit.short())
+}
+/// Of the push's own key: a witness that is pushed again has to go again.
+pub fn drop_witness(pushed: &str) -> String {
+    format!("drop_witness:{}", pushed.split_once(':').map_or(pushed, |(_, of)| of))
+}
+pub fn rerun(incident: &IncidentId, run: u64) -> String {
+    format!("rerun:{incident}:{run}")
+}
 pub fn open_pull(incident: &IncidentId) -> String {
     format!("open_pr:{incident}")
 }

@@ -57,6 +57,7 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),
+        source: Vec::new(),
         not_proven: Vec::new(),
         sandbox: "sandboxed".to_owned(),
         digest: String::new(),

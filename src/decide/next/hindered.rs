@@ -78,9 +78,17 @@ fn after_pause(hindered: &Hindered, next: Next, now: DateTime<Utc>) -> Next {
 /// One word an action, also for the log.
 pub const fn name(action: &Action) -> &'static str {
     match action {
+        Action::Rerun { .. } => "rerun",
+        Action::Reran { .. } => "reran",
         Action::Attempt { .. } => "attempt",
         Action::Guards { .. } => "guards",
         Action::Prove { .. } => "prove",
+        Action::CiWitness { .. } => "ci_witness",
+        Action::PushWitness { .. } => "push_witness",
+        Action::CiReport { .. } => "ci_report",
+        Action::CiGrade { .. } => "ci_grade",
+        Action::CiUnproven { .. } => "ci_unproven",
+        Action::DropWitness { .. } => "drop_witness",
         Action::Push { .. } => "push",
         Action::OpenPull { .. } => "open_pull",
         Action::Audit { .. } => "audit",

@@ -1,6 +1,8 @@
 //! A fake of the outside over facts in memory: `observe` reads it, `perform` changes facts and it. It decides nothing,
 //! and replaces exactly these two: the seed of a simulator.
 
+mod after;
+
 use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,14 +11,15 @@ use super::given::{at, audit, facts, guards, policy, proof, pull, sha, triage};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status, Watch, keys,
+            AttemptFacts, CiWitness, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status,
+            Watch, Witnessed, keys,
         },
         merge::Restores,
         next::{self, Action, Next},
     },
     model::{
         AttemptId, IncidentId, Mode, PullNumber, Sha, Signature,
-        checks::{Check, CheckState, Checks},
+        checks::{Check, CheckState, Checks, RunSeen},
         evidence::{AuditVerdict, GuardVerdict, ProofGrade},
         incident::{Attempt, AttemptOutcome, IncidentOutcome, TriageVerdict},
         pull::{CommitInfo, Pull, PullState, Rules, StopSigns},
@@ -59,6 +62,9 @@ pub(super) struct Fake {
     pub(super) revert: Option<Pull>,
     pub(super) rules: Rules,
     pub(super) ci: CheckState,
+    pub(super) reran: Option<RunSeen>,
+    /// CI begins with what is pushed.
+    pub(super) ci_runs: bool,
     /// None: after the push.
     pub(super) ci_started: Option<DateTime<Utc>>,
     /// Landed tree, and parent; none: as asked for.
@@ -107,6 +113,8 @@ impl Fake {
                 ..Rules::default()
             },
             ci: CheckState::Success,
+            reran: None,
+            ci_runs: true,
             ci_started: None,
             landed: None,
             commit_missing: false,
@@ -219,6 +227,11 @@ impl Fake {
             Some(revert) => revert.pushed.and(revert.head.clone()),
             None => self.facts.pushed.as_ref().map(|p| p.head.clone()),
         };
+        let checked = if need.ci {
+            self.facts.awaited_by_ci().filter(|_| self.ci_runs)
+        } else {
+            checked.filter(|_| need.checks)
+        };
         let landed = merge
             .filter(|_| need.landed && !self.commit_missing)
             .map(|merge| CommitInfo {
@@ -231,13 +244,14 @@ impl Fake {
             stop: need.stop.then(|| self.stop.clone()),
             rules: need.rules.then(|| self.rules.clone()),
             base: need.base.then(|| self.base.clone()),
+            rerun: self.reran.filter(|_| need.rerun),
             failed_release: self.failed_release.clone().filter(|_| need.failed_release),
             pull: self.pull.clone().filter(|_| need.pull && self.facts.pull.is_some()),
-            checks: checked.filter(|_| need.checks).map(|head| Checks {
+            checks: checked.map(|head| Checks {
                 head,
                 checks: vec![Check {
                     name: "test".to_owned(),
-                    app_id: None,
+                    app_id: need.ci.then_some(1),
                     state: self.ci,
                     started_at: Some(self.ci_started.unwrap_or(self.now + TimeDelta::seconds(1))),
                     url: None,
@@ -263,9 +277,17 @@ impl Fake {
     fn perform(&mut self, action: &Action) {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
+            Action::Rerun { run, .. } => self.facts.rerun.sent = Some((run.clone(), now)),
+            Action::Reran { end, .. } => self.facts.rerun.end = Some(end.clone()),
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),
+            Action::CiWitness { .. }
+            | Action::PushWitness { .. }
+            | Action::CiReport { .. }
+            | Action::CiGrade { .. }
+            | Action::CiUnproven { .. }
+            | Action::DropWitness { .. } => self.by_ci(action),
             Action::Push { head, .. } => {
                 self.facts
                     .pushed_before
@@ -380,47 +402,6 @@ impl Fake {
         self.newest().proof = Some(proof(base, head.clone(), grade));
     }
 
-    fn after_merge(&mut self, action: &Action) {
-        if let Action::Adopt { sha, by } = action {
-            let head = self.pull.as_ref().unwrap().head_sha.clone();
-            self.merged(sha.clone(), head, Some(by.clone().unwrap_or_default()));
-        } else if let Action::Landed { .. } = action {
-            let (tree, base) = (sha(900), self.facts.current().unwrap().attempt.base.clone());
-            let (is, parent) = self.landed.clone().unwrap_or((tree.clone(), base.clone()));
-            self.merge_facts().landed = Some(Landed {
-                tree: is,
-                parent,
-                expected_tree: tree,
-                tested_base: base,
-            });
-        } else if let Action::TestLanded { .. } = action {
-            self.merge_facts().landed_tests = Some(self.landed_tests);
-        } else if let Action::Live { .. } = action {
-            self.merge_facts().live_at = Some(self.now);
-        } else if let Action::Observed { verdict, .. } = action {
-            self.merge_facts().observed = Some(verdict.clone());
-        }
-    }
-
-    fn merge_facts(&mut self) -> &mut OurMerge {
-        self.facts.merge.as_mut().unwrap()
-    }
-
-    fn merged(&mut self, sha: Sha, head: Sha, by: Option<String>) {
-        self.base = sha.clone();
-        self.pull.as_mut().unwrap().state = PullState::Merged;
-        self.facts.merge = Some(OurMerge {
-            sha,
-            head,
-            at: self.now,
-            by,
-            landed: None,
-            landed_tests: None,
-            live_at: None,
-            observed: None,
-        });
-    }
-
     fn attempt(&mut self, n: u32, base: &Sha) {
         if n > 1 {
             self.made.pop_front();
@@ -468,54 +449,7 @@ impl Fake {
         attempt.rebases += 1;
         attempt.guards = None;
         attempt.proof = None;
+        (attempt.ci.witness, attempt.ci.red) = (None, false);
         attempt.audit = Some(audit(AuditVerdict::Approve, head));
-    }
-
-    fn take_back(&mut self, action: &Action) {
-        let head = self.sha();
-        if let Action::Note { why } = action {
-            self.facts.revert = Some(OurRevert {
-                why: why.clone(),
-                note: true,
-                head: None,
-                earlier: Vec::new(),
-                base: None,
-                tree: None,
-                restores: Restores::No,
-                gone: false,
-                pushed: None,
-                pull: None,
-                merged: None,
-            });
-            return;
-        }
-        let key = format!("revert-tried:{}", self.facts.id());
-        let revert = self.facts.revert.as_mut().unwrap();
-        if let Action::MakeRevert { .. } = action {
-            self.facts.done.insert(key);
-            revert.gone = self.taken_back_by_hand;
-            if !self.conflicts && !revert.gone {
-                revert.earlier.extend(revert.head.replace(head));
-                revert.pushed = None;
-                revert.base = Some(self.base.clone());
-                revert.tree = Some(sha(901));
-                revert.restores = self.restores;
-            }
-        } else if let Action::PushRevert { .. } = action {
-            revert.pushed = Some(self.now);
-            if let (Some(pull), Some(head)) = (&mut self.revert, &revert.head) {
-                pull.head_sha = head.clone();
-            }
-        } else if let Action::RevertBody { head } = action {
-            let slot = format!("revert-{}", head.short());
-            self.facts.done.insert(keys::body(self.facts.id(), &slot));
-        } else if let Action::OpenRevert { head } = action {
-            revert.pull = Some(PullNumber(32));
-            self.revert = Some(pull(32, head.clone(), false));
-        } else if let Action::MergeRevert(proof) = action {
-            // The old code serves again.
-            self.probe_down = 0;
-            revert.merged = Some(proof.head().clone());
-        }
     }
 }

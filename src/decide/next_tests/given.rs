@@ -84,6 +84,7 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         base_counts: Counts::default(),
         head_counts: Counts::default(),
         commands: Vec::new(),
+        source: Vec::new(),
         not_proven: Vec::new(),
         sandbox: "sandboxed".to_owned(),
         digest: String::new(),

@@ -1,20 +1,7 @@
 //! What is waited for has an end or is told.
 
-use chrono::TimeDelta;
-
-use super::{
-    fake::{Fake, Made, Rest},
-    given::at,
-    stopped, with_pull,
-};
-use crate::{
-    decide::facts::{Status, Unavailable},
-    model::{
-        checks::CheckState,
-        incident::{IncidentOutcome, TriageVerdict},
-        signal::SignalKind,
-    },
-};
+use super::*;
+use crate::model::signal::SignalKind;
 
 /// Still there in this look, whenever that is.
 fn there(fake: &mut Fake) {
@@ -131,4 +118,78 @@ fn overload_costs_no_attempt_and_ends_too() {
         [Status::NeedsYou, Status::Resolved],
         "a person's, and watched until it is over"
     );
+}
+
+#[test]
+fn what_is_not_for_code_is_told_and_watched_until_it_is_over() {
+    let verdicts = [
+        TriageVerdict::Infrastructure,
+        TriageVerdict::Auth,
+        TriageVerdict::Config,
+        TriageVerdict::NeedsHuman,
+    ];
+    for verdict in verdicts {
+        let mut fake = Fake::new(&[]);
+        fake.triaged(verdict);
+        fake.waits_for("tick says when it is over");
+        assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+        assert_eq!(fake.mails, [Status::NeedsYou, Status::Resolved]);
+    }
+    let mut noise = Fake::new(&[]);
+    noise.triaged(TriageVerdict::Noise);
+    assert_eq!(noise.rest(), Rest::Done(IncidentOutcome::Noise));
+    let mut probe = Fake::new(&[]);
+    probe.facts.cause.kind = SignalKind::Health;
+    probe.facts.cause.last_seen = probe.now;
+    probe.triaged(TriageVerdict::Noise);
+    probe.waits_for("a probe that is down is never that");
+    assert_eq!(probe.mails, [Status::NeedsYou]);
+    let mut diagnose = Fake::bug(&[]);
+    diagnose.policy.rung = Mode::Diagnose;
+    diagnose.waits_for("a person moves next");
+    let mut busy = Fake::new(&[]);
+    busy.facts.triage_unavailable = Unavailable {
+        times: 3,
+        last: Some((busy.now, "overload".to_owned())),
+    };
+    busy.waits_for("triage could not work 3 times: overload; it is asked again");
+    assert_eq!(busy.mails, [Status::NeedsYou], "told once, and asked on");
+    let mut mute = Fake::new(&[]);
+    mute.facts.triage_failures = 3;
+    mute.waits_for("a person moves next");
+    assert_eq!(mute.mails, [Status::NeedsYou]);
+}
+
+#[test]
+fn ignored_unreadable_and_health_failures_after_our_merge() {
+    let mut ignored = with_pull();
+    ignored.facts.cause.ignored_until = Some(at(9999));
+    ignored.waits_for("ignored until");
+    ignored.facts.pull = None;
+    assert_eq!(ignored.rest(), Rest::Done(IncidentOutcome::Ignored));
+    let mut blind = with_pull();
+    blind.ci = CheckState::Success;
+    blind.unreadable = true;
+    blind.waits_for("could not read the forge");
+    assert!(blind.facts.merge.is_none());
+    let mut health = Fake::bug(&[]);
+    health.facts.triage.as_mut().unwrap().failure_type = FailureType::Health;
+    health.facts.ours_serves = true;
+    health.facts.cause.last_seen = health.now;
+    health.waits_for("a person moves next");
+}
+
+#[test]
+fn what_smells_of_security_is_told_to_the_owner_and_shown_to_nobody_else() {
+    for verdict in [TriageVerdict::Bug, TriageVerdict::Noise, TriageVerdict::Infrastructure] {
+        for public in [true, false] {
+            let mut fake = Fake::bug(&[Made::Good]);
+            fake.triaged(verdict);
+            fake.rules.public = public;
+            fake.facts.cause.security = Some("injection".to_owned());
+            assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+            assert_eq!(fake.mails, [Status::NeedsYou, Status::Resolved], "{verdict:?}");
+            assert!(fake.trace.iter().all(|action| action == "Tell"), "{:?}", fake.trace);
+        }
+    }
 }

@@ -117,10 +117,10 @@ pub(super) fn kept(id: &str, old: &[TestResult], now: &[TestResult]) -> Result<(
 
 fn new(id: &str, results: &[TestResult]) -> Result<(), ProofGrade> {
     if let Some(bad) = results.iter().find(|result| is_bad(result)) {
-        return Err(not(format!("{id}, a new test, fails with the fix: {}", bad.message)));
+        return Err(not(format!("{id}, new, fails with the fix: {}", bad.message)));
     }
     if count(results, TestStatus::Skip) > 0 {
-        return Err(not(format!("{id}, a new test, is skipped with the fix")));
+        return Err(not(format!("{id}, new, is skipped with the fix")));
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ use crate::model::{
     evidence::{Counts, NOT_ASSERTED, Proof, ProofGrade, Suite, TestResult, TestStatus, Witness},
 };
 
+mod by_ci;
+mod checks;
 mod flakes;
 mod green;
 mod incident;
@@ -21,6 +23,8 @@ mod red;
 mod tests;
 mod undo;
 
+pub use by_ci::by_ci;
+pub use checks::filled;
 pub use flakes::{Again, flaky, seen as flakes_seen};
 pub use incident::IncidentFacts;
 pub use landed::as_good_as;
@@ -43,6 +47,8 @@ pub struct Facts {
     pub flakes: BTreeSet<String>,
     /// As a person would type them.
     pub commands: Vec<String>,
+    /// Changed files of the base that are no tests.
+    pub source: Vec<String>,
     /// Runs of the new files alone, after the two whole runs of the head.
     pub alone_runs: usize,
     /// When the witness has to be red once more. The caller throws dice: a test that counts runs cannot know it.
@@ -116,6 +122,7 @@ struct Found {
 
 /// The next run that is needed, or the grade. A run that cannot change the grade any more is not asked for.
 pub fn plan(facts: &Facts, runs: &Runs) -> Next {
+    let runs = &filled(runs);
     let facts = &flakes::with_seen(facts, runs);
     let Some(base) = &runs.base else {
         return Next::Run(Run::Base, Vec::new());
@@ -204,6 +211,11 @@ pub fn grade(facts: &Facts, runs: &Runs) -> Proof {
     }
 }
 
+/// Nothing was computed: why.
+pub fn unproven(facts: &Facts, why: &str) -> Proof {
+    proof(facts, &Runs::default(), None, ProofGrade::Unproven(why.to_owned()))
+}
+
 fn graded(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) -> Next {
     Next::Graded(Box::new(proof(facts, runs, found, grade)))
 }
@@ -243,6 +255,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),
         head_counts: runs.head.as_ref().map(counts).unwrap_or_default(),
         commands: facts.commands.clone(),
+        source: facts.source.clone(),
         not_proven,
         sandbox: sandbox(&made),
         digest: digest(&made),

@@ -2,6 +2,7 @@ use super::*;
 use crate::{model::Signature, text};
 
 mod again;
+mod checks;
 mod flakes;
 mod own;
 mod undo;
@@ -62,6 +63,7 @@ fn facts() -> Facts {
         selects: true,
         flakes: BTreeSet::new(),
         commands: vec!["python3 -m unittest".to_owned()],
+        source: vec!["shop.py".to_owned()],
         alone_runs: 1,
         red_again: RedAgain::AtTheEnd,
     }
@@ -322,8 +324,8 @@ fn nothing_of_the_base_may_get_worse() {
         ("old=p | new=a:x", "not-green: new still fails with the fix: x"),
         ("old=p | new=s", "not-green: new is skipped"),
         ("old=p", "not-green: new does not run"),
-        ("old=p | new=p | more=a:z", "not-green: more, a new test, fails"),
-        ("old=p | new=p | more=s", "not-green: more, a new test, is skipped"),
+        ("old=p | new=p | more=a:z", "not-green: more, new, fails"),
+        ("old=p | new=p | more=s", "not-green: more, new, is skipped"),
         (
             "old=p | new=p | load=m: SyntaxError",
             "not-green: cannot be loaded any more: m",

@@ -78,6 +78,9 @@ impl Forge {
         if let Some(rest) = call.path.strip_prefix("/git/") {
             return self.answer_git(town, call, rest);
         }
+        if let Some(id) = call.path.strip_prefix("/storage/kept/") {
+            return actions::stored_archive(&self.model(), id);
+        }
         if let Some(path) = call.path.strip_prefix("/storage/") {
             return storage::answer(&self.model(), path);
         }

@@ -39,6 +39,11 @@ pub struct Settings {
     pub required_approvals: u32,
     pub code_owner_review: bool,
     pub conversation_resolution: bool,
+    /// A push starts CI, and CI keeps the reports of its jobs.
+    pub ci_starts: bool,
+    pub keeps_reports: bool,
+    /// How failed jobs end that are run again.
+    pub reruns_green: bool,
     /// Further active rules, as `/rules/branches` shows them.
     pub more_rules: Vec<serde_json::Value>,
     /// Login and permission (`admin`, `write`, `read`); anybody else has `read`, or `none` where it is private.
@@ -142,6 +147,9 @@ pub struct Job {
     /// How it ended; shown only from `Completed` on.
     pub conclusion: Option<String>,
     pub log: Option<PathBuf>,
+    /// The report that it kept as an artifact, under the job's own id.
+    #[serde(skip)]
+    pub kept: Option<Vec<u8>>,
     /// Its log alone is gone; the archive of the attempt is still kept.
     pub archived: bool,
     /// Each stage stays until one read has shown it.
@@ -185,6 +193,7 @@ impl Job {
             stage: Stage::Queued,
             conclusion: None,
             log: None,
+            kept: None,
             archived: false,
             held: false,
             shown: false,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{client, town::Town};
+use super::{ci::CiJob, client, forge::Author, town::Town, world::World};
 
 /// Path and content; `None` deletes.
 pub type NewFile = (String, Option<Vec<u8>>);
@@ -36,6 +36,28 @@ pub fn base() -> Vec<NewFile> {
 /// A test that needs a service on the loopback, and the service.
 pub fn rates() -> Vec<NewFile> {
     files!("rates": "tools/rates.py", "tests/test_rates.py")
+}
+
+/// The one job of a CI that keeps a report of the tests.
+pub fn reporting_job() -> CiJob {
+    CiJob {
+        name: "test".to_owned(),
+        commands: vec![["python3", "tools/report.py", "report.xml"].map(str::to_owned).to_vec()],
+        report: Some("report.xml".to_owned()),
+    }
+}
+
+/// Brings what that job runs to the default branch.
+pub fn report_in_ci(world: &World) -> Result<()> {
+    let author = Author {
+        name: "ada",
+        at: world.now(),
+    };
+    let files = files!("reporter": "tools/report.py");
+    world
+        .repo()
+        .commit("main", None, author, "keep reports of the tests", &files)?;
+    Ok(())
 }
 
 /// Version 3.2.0: an order without items divides by zero. All tests still pass.

@@ -1,8 +1,8 @@
 //! The table of what the harness computed, and what it does not show.
 
 use super::{
-    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, UndoOutcome, place,
-    some_spans, span, words,
+    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, UndoOutcome, block, place,
+    some_spans, span, untrusted, words,
 };
 use std::fmt::Write as _;
 
@@ -10,9 +10,39 @@ pub(super) fn add(page: &mut Page, pr: &PrWords<'_>, proof: &Proof) {
     page.add(table(pr, proof));
     page.add(findings(pr));
     page.add(not_proven(proof));
-    if !proof.commands.is_empty() {
-        page.add(format!("To repeat it: {}.", some_spans(proof.commands.iter())));
+    if let Some((title, text)) = repeat(pr, proof) {
+        page.fold(&title, &[block(&untrusted(text.trim_end()), 6_000)]);
     }
+}
+
+/// What was run, and the two commands that do it again: with the fix, and without it.
+fn repeat(pr: &PrWords<'_>, proof: &Proof) -> Option<(String, String)> {
+    if proof.commands.is_empty() {
+        return None;
+    }
+    let test = proof.commands.join(" && ");
+    let (branch, head) = (pr.incident.branch(), &proof.head);
+    let mut commands = vec![(
+        "with the fix",
+        format!("git fetch origin {branch} && git switch --detach {head} && {test}"),
+    )];
+    if proof.grade == ProofGrade::Proven && !proof.source.is_empty() {
+        let paths: Vec<_> = proof.source.iter().map(|path| shell_words::quote(path)).collect();
+        let undo = format!("git restore --source {} -- {} && {test}", proof.base, paths.join(" "));
+        commands.push(("then without it", undo));
+    }
+    let title = match commands.len() {
+        1 => "Proof output and how to repeat it (1 command)".to_owned(),
+        n => format!("Proof output and how to repeat it ({n} commands)"),
+    };
+    let mut text = String::new();
+    for (when, command) in commands {
+        let _ = writeln!(text, "# {when}\n{command}");
+    }
+    if !proof.digest.is_empty() {
+        let _ = write!(text, "# SHA-256 of what all runs wrote\n{}", proof.digest);
+    }
+    Some((title, text))
 }
 
 fn table(pr: &PrWords<'_>, proof: &Proof) -> String {

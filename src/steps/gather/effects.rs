@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 use super::rows::Rows;
 use crate::{
     decide::{
-        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Status, keys},
+        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Rerun, Status, Witnessed, keys},
         merge::Restores,
     },
-    model::{IncidentId, PullNumber, Sha},
+    model::{IncidentId, PullNumber, Sha, checks::RedRun},
     steps::{
         effect::EffectKind,
         evidence::kind,
@@ -85,6 +85,40 @@ pub(super) fn pushed_before(effects: &Effects, id: &IncidentId) -> BTreeSet<Sha>
         .filter(|row| row.is_done() && row.key.starts_with(&format!("push:{id}/")))
         .filter_map(|row| sha_of(row, "head"))
         .collect()
+}
+
+/// The newest witness that was pushed and not dropped.
+pub(super) fn witness(effects: &Effects, id: &IncidentId) -> Option<Witnessed> {
+    let stands = |row: &&EffectRow| {
+        let dropped = effects.get(&keys::drop_witness(&row.key));
+        row.is_done() && !dropped.is_some_and(EffectRow::is_done)
+    };
+    let pushed = effects
+        .values()
+        .filter(|row| row.key.starts_with(&format!("push_witness:{id}/")))
+        .filter(stands)
+        .max_by_key(|row| row.done_at)?;
+    Some(Witnessed {
+        key: pushed.key.clone(),
+        head: sha_of(pushed, "head")?,
+        at: pushed.intended_at,
+    })
+}
+
+/// The newest run whose failed jobs were asked for again, and what came of it.
+pub(super) fn rerun(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Rerun> {
+    let sent = effects
+        .values()
+        .filter(|row| row.is_done() && row.key.starts_with(&format!("rerun:{id}:")))
+        .max_by_key(|row| row.done_at);
+    let run = sent.and_then(|row| row.result.as_ref()?.get("run").cloned());
+    let run = run.map(serde_json::from_value::<RedRun>).transpose();
+    Ok(Rerun {
+        sent: run
+            .context("read the run that was run again")?
+            .zip(sent.map(|row| row.intended_at)),
+        end: rows.value(kind::RERUN, None)?,
+    })
 }
 
 pub(super) fn our_pull(effects: &Effects, id: &IncidentId) -> Option<OurPull> {

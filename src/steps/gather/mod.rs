@@ -10,14 +10,17 @@ use serde::de::DeserializeOwned;
 
 pub(super) use self::effects::{Adopted, Revert};
 use self::{
-    effects::{done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, told},
+    effects::{
+        done, hindrances, our_merge, our_pull, our_revert, past_pulls, pushed, pushed_before, refused, rerun, told,
+        witness,
+    },
     rows::Rows,
 };
-use super::{Ctx, evidence::kind, look};
+use super::{Ctx, evidence::kind, flakes, look};
 use crate::{
     decide::{
         dedup::BAD_LOOKS,
-        facts::{AttemptFacts, Cause, ClassRecord, Facts, Spend, Unavailable},
+        facts::{AttemptFacts, ByCi, Cause, ClassRecord, Facts, Spend, Unavailable},
         security,
     },
     model::{
@@ -57,27 +60,34 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
     };
     let last_attempt = store.attempts(id)?.iter().map(|a| a.n).max().unwrap_or(0);
     let attempts = attempts(&store, id, &rows)?;
+    let known_flaky = flakes::in_ci(&store, &row, ctx.now())?;
     let triage = rows.rows.value::<Triage>(kind::TRIAGE, None)?;
     let record = record(&store, incident, triage.as_ref())?;
     Ok(Facts {
         incident: incident.clone(),
         failed_release: row.releases.last().cloned(),
-        cause: cause(
-            &row,
-            release.clone(),
-            &symptoms(&store, id)?,
-            store.lives(
-                &row.sig,
-                incident.opened_at - chrono::TimeDelta::days(1),
-                incident.opened_at,
-            )?,
-        ),
+        cause: Cause {
+            flaky_before: known_flaky,
+            ..cause(
+                ctx,
+                &row,
+                release.clone(),
+                &symptoms(&store, id)?,
+                store.lives(
+                    &row.sig,
+                    incident.opened_at - chrono::TimeDelta::days(1),
+                    incident.opened_at,
+                )?,
+            )
+        },
         triage_failures: rows.rows.failures(kind::TRIAGE_FAILED, None),
         triage_unavailable: rows.rows.unavailable(kind::TRIAGE_FAILED, None),
         last_attempt,
         attempts,
         triage,
         pushed: pushed(&effects, id),
+        witness: witness(&effects, id),
+        rerun: rerun(&rows.rows, &effects, id)?,
         pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
         past_pulls: past_pulls(&effects),
@@ -144,7 +154,7 @@ fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
     Ok(rows)
 }
 
-fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
+fn cause(ctx: &Ctx, row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
     let down = |symptom: &SignatureRow| {
         symptom.kind.is_symptom() && symptom.bad_ticks >= symptom.fire_after.unwrap_or(BAD_LOOKS)
     };
@@ -156,7 +166,7 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         severity: row.severity,
         culprit: row.culprit.clone(),
         first_seen: row.first_seen,
-        last_seen: row.last_seen,
+        last_seen: ctx.past(row.last_seen),
         count: row.count,
         release,
         ignored_until: row.ignored_until,
@@ -170,6 +180,9 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),
         security: security(row).map(str::to_owned),
+        red_run: row.red_run.clone(),
+        flaky_before: false,
+        points_at_code: row.signed_text.is_some() || row.culprit.is_some(),
     }
 }
 
@@ -205,6 +218,13 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
                 audit_unavailable: head.as_ref().map_or_else(Unavailable::default, |head| {
                     rows.unavailable(kind::AUDIT_FAILED, Some(head))
                 }),
+                ci: ByCi {
+                    witness: by_head(rows, kind::CI_WITNESS, head.as_ref())?,
+                    reports: rows.heads(kind::CI_REPORT),
+                    red: head
+                        .as_ref()
+                        .is_some_and(|head| rows.count(kind::CI_RED, Some(head)) > 0),
+                },
                 ci_failed: by_head(rows, kind::CI_FAILED, head.as_ref())?,
                 attempt,
             })

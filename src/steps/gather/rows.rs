@@ -1,5 +1,7 @@
 //! Evidence of one incident with typed access.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result};
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
@@ -52,6 +54,12 @@ impl Rows {
 
     pub(super) fn count(&self, kind: &str, head: Option<&Sha>) -> u32 {
         u32::try_from(self.of(kind, head).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Commits of which there is one.
+    pub(super) fn heads(&self, kind: &str) -> BTreeSet<Sha> {
+        let heads = self.of(kind, None).map(|row| Sha::parse(&row.head));
+        heads.filter_map(Result::ok).collect()
     }
 
     pub(super) fn of(&self, kind: &str, head: Option<&Sha>) -> impl Iterator<Item = &EvidenceRow> {

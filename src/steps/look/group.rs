@@ -18,6 +18,7 @@ use crate::{
     },
     model::{
         IncidentId, Signature, Slot,
+        checks::RedRun,
         incident::Incident,
         signal::{Severity, Signal, Snapshot, Stood},
     },
@@ -100,7 +101,7 @@ pub(super) fn group(
             None => new_key(ctx, text_sig, repo, found)?,
         };
         let sig = &key;
-        let row = row_of(key.clone(), &signals, old.as_ref());
+        let row = row_of(ctx, key.clone(), &signals, old.as_ref());
         let group = group_of(&row, &signals, first_sight);
         let incident = ctx.store().incident_of(sig)?;
         let before = |old| before(ctx, old, &row, (incident.as_ref(), group.first_seen), &gaps);
@@ -243,11 +244,13 @@ fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<Kno
         .values()
         .filter(|row| row.is_posted())
         .map(|row| row.intended_at);
+    // A clock that was ahead wrote times that are still to come: nothing that is seen now was before them.
+    let past = |at: &DateTime<Utc>| *at <= ctx.now();
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
-        told_at: told_at.max(),
+        told_at: told_at.filter(past).max(),
         outcome: incident.outcome,
-        closed_at: incident.closed_at,
+        closed_at: incident.closed_at.filter(past),
         with_person,
     })
 }
@@ -329,7 +332,7 @@ pub(super) fn sum<'a>(signals: impl IntoIterator<Item = &'a Signal>) -> u64 {
 }
 
 /// The ledger's row after these signals. Those of one signature and repo are one cause, whatever their source.
-fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
+fn row_of(ctx: &Ctx, sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
     let first = signals[0];
     let count = sum(signals.iter().copied());
     let last_seen = signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen);
@@ -375,7 +378,7 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
             || signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
             |o| o.first_seen,
         ),
-        last_seen: old.map_or(last_seen, |o| o.last_seen.max(last_seen)),
+        last_seen: old.map_or(last_seen, |o| ctx.past(o.last_seen).max(last_seen)),
         count: old.map_or(0, |o| o.count).saturating_add(count),
         releases,
         inventory: old.is_some_and(|o| o.inventory),
@@ -387,7 +390,15 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
         clear_after: first.looks(Signal::CLEAR_AFTER),
         waits_since: old.and_then(|o| o.waits_since),
         part: part_of(signals, old),
+        red_run: newest_red_run(signals).or_else(|| old.and_then(|o| o.red_run.clone())),
     }
+}
+
+fn newest_red_run(signals: &[&Signal]) -> Option<RedRun> {
+    signals
+        .iter()
+        .filter_map(|signal| signal.red_run())
+        .max_by_key(|run| run.id)
 }
 
 /// The first texts of a cause, or the newest where each look may say it in other words.

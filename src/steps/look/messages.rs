@@ -251,7 +251,7 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     }
     let told = ctx.store().flag(STORM)?;
     let told: Option<DateTime<Utc>> = told.and_then(|at| at.parse().ok());
-    if told.is_some_and(|at| ctx.now() - at < TimeDelta::days(1)) {
+    if told.is_some_and(|at| at <= ctx.now() && ctx.now() - at < TimeDelta::days(1)) {
         return Ok(None);
     }
     let mut rows: Vec<&SignatureRow> = seen.rows.iter().map(|(row, _)| row).collect();

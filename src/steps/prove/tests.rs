@@ -78,6 +78,7 @@ impl Case<'_> {
             selects: true,
             flakes: BTreeSet::new(),
             commands: vec![self.command.to_owned()],
+            source: self.fix.iter().map(|(path, _)| (*path).to_owned()).collect(),
             alone_runs: 1,
             red_again: RedAgain::AtTheEnd,
         };

@@ -108,7 +108,7 @@ fn package<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     found.get(1).map(|name| name.as_str())
 }
 
-fn not_built(lines: &[&str]) -> Vec<Failure> {
+pub(super) fn not_built(lines: &[&str]) -> Vec<Failure> {
     let start = |line| BUILD.captures(line).and_then(|c| c.get(1)).map(|name| name.as_str());
     let found = blocks(lines, start, |line| !SAID.is_match(line) && !line.starts_with('\t'));
     let broken = found.into_iter().filter(|(_, block)| !block.is_empty());

@@ -1,4 +1,4 @@
-//! tsc and eslint: one failure a file and rule.
+//! tsc, eslint, mypy and ruff: one failure a file and rule.
 
 use std::sync::LazyLock;
 
@@ -12,15 +12,27 @@ static FILE: LazyLock<Regex> = LazyLock::new(|| re(r"^(?:[A-Za-z]:)?[\w./\\@ \[\
 static PROBLEM: LazyLock<Regex> =
     LazyLock::new(|| re(r"^\s+(\d+):\d+\s+error\s+(\S.*?)(?:\s{2,}([\w@-]+(?:/[\w@-]+)*))?$"));
 
+static MYPY: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^(\S[^:\n]*\.pyi?):(\d+)(?::\d+)?: error: (.+?)(?:\s+\[([\w-]+)\])?$"));
+/// In one line, or the rule first and its place in the next.
+static RUFF: LazyLock<Regex> = LazyLock::new(|| {
+    re(r"^(\S[^:\n]*\.(?:pyi?|ipynb|toml)):(?:cell \d+:)?(\d+):\d+: ([A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(.+)$")
+});
+static RUFF_RULE: LazyLock<Regex> = LazyLock::new(|| re(r"^([A-Z]{1,4}\d{3,4}|invalid-syntax:?) (?:\[\*\] )?(.+)$"));
+static RUFF_PLACE: LazyLock<Regex> =
+    LazyLock::new(|| re(r"^\s+--> (\S.*\.(?:pyi?|ipynb|toml)):(?:cell \d+:)?(\d+):\d+$"));
+
 pub(super) fn read(lines: &[&str]) -> Vec<Failure> {
     let mut file = None;
     let mut failures = Vec::new();
-    for line in lines {
+    for (at, line) in lines.iter().enumerate() {
         if let Some(found) = TSC.captures(line) {
             let number = found.get(2).or(found.get(3)).map_or("1", |number| number.as_str());
             let (path, code) = (own_file(&found[1]), &found[4]);
             let message = format!("{code}: {}", &found[5]);
             failures.push(of("tsc", &path, number, code, message, &[line]));
+        } else if let Some(failure) = python(line, lines.get(at + 1).copied().unwrap_or_default()) {
+            failures.push(failure);
         } else if let (Some(path), Some(found)) = (file, PROBLEM.captures(line)) {
             let path = own_file(path);
             let rule = found.get(3).map_or("parse", |rule| rule.as_str());
@@ -37,6 +49,30 @@ pub(super) fn read(lines: &[&str]) -> Vec<Failure> {
         }
     }
     failures
+}
+
+/// What mypy or ruff says in a line; of ruff's longer form the place stands in the next.
+fn python(line: &str, next: &str) -> Option<Failure> {
+    if let Some(found) = MYPY.captures(line) {
+        let code = found.get(4).map_or("error", |code| code.as_str());
+        let message = format!("{} [{code}]", &found[3]);
+        return Some(of("mypy", &own_file(&found[1]), &found[2], code, message, &[line]));
+    }
+    if let Some(found) = RUFF.captures(line) {
+        let message = format!("{} {}", &found[3], &found[4]);
+        return Some(of("ruff", &own_file(&found[1]), &found[2], &found[3], message, &[line]));
+    }
+    let (rule, place) = (RUFF_RULE.captures(line)?, RUFF_PLACE.captures(next)?);
+    let code = rule[1].trim_end_matches(':');
+    let message = format!("{code} {}", &rule[2]);
+    Some(of(
+        "ruff",
+        &own_file(&place[1]),
+        &place[2],
+        code,
+        message,
+        &[line, next],
+    ))
 }
 
 fn of(runner: &'static str, path: &str, line: &str, rule: &str, message: String, block: &[&str]) -> Failure {

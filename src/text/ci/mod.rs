@@ -140,6 +140,14 @@ pub fn read(text: &str) -> Vec<Failure> {
         .collect()
 }
 
+/// Every finding of compilers, type checkers and linters, each as often as it was said.
+pub fn checked(text: &str) -> Vec<Failure> {
+    let text = clean(text);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let readers: [Reader; 3] = [lint::read, rust::not_built, go::not_built];
+    readers.iter().flat_map(|read| read(&lines)).take(MOST).collect()
+}
+
 /// A line of a command that ran within the build of an image.
 fn inner(line: &str) -> &str {
     static WITHIN: LazyLock<Regex> = LazyLock::new(|| re(r"^#\d+ \d+\.\d+ "));

@@ -159,7 +159,7 @@ fn of_block(runner: &'static str, test: String, block: &[&str]) -> Failure {
     Failure::framed(runner, Class::Unit, test, message, frames, block)
 }
 
-fn not_built(lines: &[&str]) -> Vec<Failure> {
+pub(super) fn not_built(lines: &[&str]) -> Vec<Failure> {
     let mut failures = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let Some(found) = ERROR.captures(line) else {

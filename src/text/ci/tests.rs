@@ -287,3 +287,26 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn checkers_of_python_have_one_name_in_every_form() {
+    let mypy = "shop/cart.py:3: error: Unsupported operand types for + (\"int\" and \"str\")  [operator]\n\
+                shop/cart.py:9:5: error: Name \"totl\" is not defined  [name-defined]\n\
+                shop/cart.py:9: note: see the manual\nFound 2 errors in 1 file (checked 3 source files)\n";
+    assert_eq!(
+        told("mypy", mypy),
+        [
+            "shop/cart.py operator | Unsupported operand types for + (\"int\" and \"str\") [operator] | shop/cart.py:3",
+            "shop/cart.py name-defined | Name \"totl\" is not defined [name-defined] | shop/cart.py:9",
+        ]
+    );
+    let short =
+        "shop/cart.py:1:8: F401 [*] `os` imported but unused\nFound 1 error.\n[*] 1 fixable with the `--fix` option.\n";
+    let long = "F401 [*] `os` imported but unused\n --> shop/cart.py:1:8\n  |\n1 | import os\n  |        ^^\n  |\n\nFound 1 error.\n";
+    let expected = ["shop/cart.py F401 | F401 `os` imported but unused | shop/cart.py:1"];
+    assert_eq!(told("ruff", short), expected);
+    assert_eq!(told("ruff", long), expected);
+    assert_eq!(read(short)[0].sign().signature, read(long)[0].sign().signature);
+    let twice = "src/a.ts(3,5): error TS2322: one.\nsrc/a.ts(9,5): error TS2322: two.\n";
+    assert_eq!((read(twice).len(), checked(twice).len()), (1, 2));
+}

@@ -26,6 +26,10 @@ enum Story {
     Mended,
     /// From the bug to a merge that holds.
     Plain,
+    /// The same, where CI computes the proof.
+    ByCi,
+    /// A red run of CI that is green when its failed jobs run again.
+    Flake,
 }
 
 /// The story that reaches a kind. A new kind does not compile before it has one.
@@ -44,6 +48,8 @@ const fn story_of(kind: EffectKind) -> Story {
         | EffectKind::MergeRevert
         | EffectKind::Mail => Story::TakenBack,
         EffectKind::Comment | EffectKind::ClosePull => Story::Mended,
+        EffectKind::PushWitness | EffectKind::DropWitness => Story::ByCi,
+        EffectKind::Rerun => Story::Flake,
     }
 }
 
@@ -67,10 +73,14 @@ fn undisturbed(story: Story) -> &'static State {
     static TAKEN_BACK: OnceLock<State> = OnceLock::new();
     static MENDED: OnceLock<State> = OnceLock::new();
     static PLAIN: OnceLock<State> = OnceLock::new();
+    static BY_CI: OnceLock<State> = OnceLock::new();
+    static FLAKE: OnceLock<State> = OnceLock::new();
     let cell = match story {
         Story::TakenBack => &TAKEN_BACK,
         Story::Mended => &MENDED,
         Story::Plain => &PLAIN,
+        Story::ByCi => &BY_CI,
+        Story::Flake => &FLAKE,
     };
     cell.get_or_init(|| {
         let mut rig = Rig::new(story);
@@ -129,11 +139,22 @@ matrix! {
     mended_after_record_then_again: Mended AfterRecord RunAgain;
     mended_after_record_then_two: Mended AfterRecord TwoAtOnce;
     mended_after_record_then_lost: Mended AfterRecord LostAnswers;
+    by_ci_before_intent_then_again: ByCi BeforeIntent RunAgain;
+    by_ci_after_intent_then_two: ByCi AfterIntent TwoAtOnce;
+    by_ci_after_effect_then_again: ByCi AfterEffect RunAgain;
+    by_ci_after_effect_then_lost: ByCi AfterEffect LostAnswers;
+    by_ci_after_record_then_two: ByCi AfterRecord TwoAtOnce;
+    rerun_before_intent_then_again: Flake BeforeIntent RunAgain;
+    rerun_after_intent_then_two: Flake AfterIntent TwoAtOnce;
+    rerun_after_intent_then_lost: Flake AfterIntent LostAnswers;
+    rerun_after_effect_then_again: Flake AfterEffect RunAgain;
+    rerun_after_effect_then_lost: Flake AfterEffect LostAnswers;
+    rerun_after_record_then_two: Flake AfterRecord TwoAtOnce;
 }
 
 #[test]
 fn every_kind_has_a_story_of_the_matrix() {
-    let covered: BTreeSet<EffectKind> = [Story::TakenBack, Story::Mended]
+    let covered: BTreeSet<EffectKind> = [Story::TakenBack, Story::Mended, Story::ByCi, Story::Flake]
         .into_iter()
         .flat_map(kinds_of)
         .collect();

@@ -10,7 +10,13 @@ use std::{
 
 use serde_json::{Value, json};
 use tick::{
-    demo::{Act, Fault, Pace, Setup, Site, Which, World, WorldOptions, agent::demo_script, client},
+    demo::{
+        Act, Fault, Pace, Setup, Site, Which, World, WorldOptions,
+        agent::demo_script,
+        client,
+        forge::{CiRun, JobRun},
+        shop,
+    },
     steps::effect::{EffectKind, Phase},
     store::{Store, Verified},
 };
@@ -53,12 +59,22 @@ pub(super) struct State {
 impl Rig {
     /// The bug serves and its first errors are reported; the product has looked once before that.
     pub(super) fn new(story: Story) -> Self {
+        let by_ci = story == Story::ByCi;
+        let shop = WorldOptions::shop(at("2026-11-29T03:00:00Z"));
         let world = World::start(WorldOptions {
             app: false,
-            pace: Pace::Assumed,
-            ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+            pace: if by_ci { Pace::Free } else { Pace::Assumed },
+            ci: if by_ci {
+                vec![shop::reporting_job()]
+            } else {
+                shop.ci.clone()
+            },
+            ..shop
         })
         .unwrap();
+        if by_ci {
+            shop::report_in_ci(&world).unwrap();
+        }
         let mut script = demo_script(world.forge_url());
         // Only the honest fix.
         script.roles.get_mut("fix").unwrap().remove(0);
@@ -70,7 +86,8 @@ impl Rig {
                 world.act(Act::RequireApprovals { count: 2 });
             }
             Story::Mended => setup.mode = "monitor-only",
-            Story::Plain => {}
+            Story::ByCi => setup.config = json!({ "repos": { "shop": { "proof": "ci", "test": [] } } }),
+            Story::Plain | Story::Flake => {}
         }
         let home = world.tick_home(&setup).unwrap();
         let rig = Self {
@@ -81,11 +98,27 @@ impl Rig {
             moved: false,
         };
         rig.clean(&rig.home.clone());
+        if story == Story::Flake {
+            rig.red_run();
+            return rig;
+        }
         rig.world.act(Act::ShipBug);
         rig.world.wait_deployed().unwrap();
         rig.step(15);
         rig.errors(20);
         rig
+    }
+
+    /// Of the commit that the default branch is at; it prints nothing that points at the code.
+    fn red_run(&self) {
+        self.step(15);
+        let output = "npm error code ECONNRESET\nnpm error network read ECONNRESET\n";
+        let run = CiRun {
+            workflow: "Nightly".to_owned(),
+            sha: self.world.main_head().unwrap(),
+            attempts: vec![vec![JobRun::new("install", "npm ci", false, output)]],
+        };
+        self.world.ci_ran(&run).unwrap();
     }
 
     pub(super) fn step(&self, minutes: u64) {
@@ -123,6 +156,7 @@ impl Rig {
             ("PATCH", "/repos/*"),
             ("PUT", "/repos/*/merge"),
             ("POST", "/graphql"),
+            ("POST", "*/rerun-failed-jobs"),
         ];
         for (method, path) in writes {
             self.world
@@ -229,6 +263,12 @@ impl Rig {
 
     /// What people do while the product waits.
     fn people_act(&mut self) {
+        if self.story == Story::ByCi {
+            let heads = self.world.repo().heads().unwrap().into_iter();
+            for (_, head) in heads.filter(|(name, _)| name == "main" || name.starts_with("fix/auto-")) {
+                self.world.wait_for_ci(&head).unwrap();
+            }
+        }
         let mails = self.world.mail().all().unwrap().len();
         let (ours, comments, reverted) = {
             let model = self.world.forge();
@@ -262,8 +302,8 @@ impl Rig {
                 self.world.act(Act::MoveBase);
                 self.world.wait_deployed().unwrap();
             }
-            Story::Mended => {}
-            Story::Plain => self.world.wait_deployed().unwrap(),
+            Story::Mended | Story::Flake => {}
+            Story::Plain | Story::ByCi => self.world.wait_deployed().unwrap(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tick::demo::{
-    Act, Pace, Setup, Which, World, WorldOptions,
+    Act, CiJob, Pace, Setup, Which, World, WorldOptions,
     agent::{Script, Step, demo_script},
     client,
     forge::{Model, Pull},
@@ -23,6 +23,8 @@ pub(crate) struct Wants {
     /// What the fixer does before it comes to the honest fix.
     pub(crate) fixes: Vec<Step>,
     pub(crate) world: fn(&World),
+    /// CI runs this for real, instead of being green at once.
+    pub(crate) ci: Option<CiJob>,
 }
 
 impl Default for Wants {
@@ -33,6 +35,7 @@ impl Default for Wants {
             script: |_| {},
             fixes: Vec::new(),
             world: |_| {},
+            ci: None,
         }
     }
 }
@@ -76,12 +79,22 @@ struct Saved {
 }
 
 impl Prepared {
-    /// A world without a running app and with CI that is green at once; the recorded fix is the honest one.
+    /// A bug that serves and is felt.
     pub(crate) fn start(wants: &Wants) -> Self {
+        let prepared = Self::calm(wants);
+        prepared.world().ship_bug().unwrap();
+        prepared.events(60, 10);
+        prepared
+    }
+
+    /// A world without a running app and with CI that is green at once; the recorded fix is the honest one.
+    pub(crate) fn calm(wants: &Wants) -> Self {
+        let shop = WorldOptions::shop(at("2026-11-29T03:00:00Z"));
         let world = World::start(WorldOptions {
-            pace: Pace::Assumed,
+            pace: if wants.ci.is_some() { Pace::Free } else { Pace::Assumed },
+            ci: wants.ci.clone().map_or_else(|| shop.ci.clone(), |job| vec![job]),
             app: false,
-            ..WorldOptions::shop(at("2026-11-29T03:00:00Z"))
+            ..shop
         })
         .unwrap();
         (wants.world)(&world);
@@ -103,8 +116,6 @@ impl Prepared {
         let first = prepared.tick();
         assert_eq!(first.code, Some(0), "{}", first.text);
         prepared.stage.step(15);
-        prepared.world().ship_bug().unwrap();
-        prepared.events(60, 10);
         prepared
     }
 

@@ -44,11 +44,20 @@ fn tour(world: &World) {
     assert_eq!(get(world, "/branches/main/protection").status, 404);
     assert_eq!(get(world, "/branches/nowhere").status, 404);
     assert_eq!(get(world, &format!("/actions/jobs/{job}/logs")).status, 302);
+    let kept = get(world, &format!("/actions/runs/{run}/artifacts")).json();
+    assert_eq!(kept["total_count"], 0);
+    assert_eq!(get(world, &format!("/actions/artifacts/{job}/zip")).status, 410);
+    let one = format!("/actions/runs/{run}");
+    assert_eq!(get(world, &one).json()["run_attempt"], 1);
     let attempt = format!("/actions/runs/{run}/attempts");
     assert_eq!(get(world, &format!("{attempt}/1/jobs")).json()["total_count"], 2);
     assert_eq!(get(world, &format!("{attempt}/2/jobs")).status, 404);
     // These jobs ran nothing, so nothing is kept of them.
     assert_eq!(get(world, &format!("{attempt}/1/logs")).status, 404);
+    assert_eq!(
+        api(world, "POST", &format!("{one}/rerun-failed-jobs"), &json!({})).status,
+        201
+    );
     let labels = format!("/issues/{number}/labels");
     assert_eq!(
         api(world, "POST", &labels, &json!({ "labels": ["needs-human", "x:y"] })).status,

@@ -1,0 +1,138 @@
+//! The cheapest remedy: the failed jobs of a red run, once more on the same commit, before any model is asked. Only where
+//! something speaks for a flake or for what CI runs on, or nothing speaks for the code; only of the commit that the default
+//! branch is at, since an older one's jobs might deploy it; and once.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Action, Next, done, next_tick, stopped, tell_then};
+use crate::{
+    decide::facts::{Facts, Need, Policy, RerunEnd, Seen, Status},
+    model::{
+        Mode,
+        checks::{CheckState, RedRun},
+        incident::{FailureType, IncidentOutcome, TriageVerdict},
+    },
+};
+
+/// For so long the jobs may not have ended.
+const END: TimeDelta = TimeDelta::hours(3);
+
+/// Whether this comes before everything else that would be done, asking a model included.
+pub fn comes_first(facts: &Facts, policy: &Policy) -> bool {
+    match &facts.rerun.end {
+        Some(RerunEnd::Green) => return true,
+        Some(RerunEnd::Red | RerunEnd::Nothing(_)) => return false,
+        None => {}
+    }
+    if facts.rerun.sent.is_some() {
+        return true;
+    }
+    let untouched = facts.attempts.is_empty() && facts.pull.is_none() && facts.merge.is_none();
+    let allowed = policy.reruns && policy.rung >= Mode::MonitorOnly && facts.paused.is_none();
+    let alone = facts.cause.security.is_none() && !facts.cause.is_down;
+    untouched && allowed && alone && facts.cause.red_run.is_some() && doubt(facts).is_some()
+}
+
+/// What speaks against the code being the cause, for people.
+fn doubt(facts: &Facts) -> Option<&'static str> {
+    let cause = &facts.cause;
+    let run = cause.red_run.as_ref()?;
+    if run.green_too {
+        return Some("another run of this commit was green");
+    }
+    if cause.flaky_before {
+        return Some("this test was red and green on one commit before");
+    }
+    if let Some(triage) = &facts.triage {
+        return match (triage.verdict, triage.failure_type) {
+            (TriageVerdict::Infrastructure, _) => Some("triage calls it infrastructure"),
+            (TriageVerdict::Bug, FailureType::E2e) => Some("triage calls it an end-to-end test, or flaky"),
+            (
+                TriageVerdict::Bug
+                | TriageVerdict::Noise
+                | TriageVerdict::Auth
+                | TriageVerdict::Config
+                | TriageVerdict::NeedsHuman,
+                _,
+            ) => None,
+        };
+    }
+    match run.conclusion.as_str() {
+        "timed_out" => return Some("the run timed out"),
+        "startup_failure" => return Some("the run did not start"),
+        _ => {}
+    }
+    if cause.label == "infrastructure" {
+        Some("what it printed is about what CI runs on")
+    } else if cause.points_at_code {
+        None
+    } else {
+        Some("nothing that it printed points at the code")
+    }
+}
+
+pub(super) fn need(facts: &Facts) -> Need {
+    let sent = facts.rerun.sent.is_some();
+    Need {
+        stop: !sent,
+        base: !sent,
+        rerun: sent && facts.rerun.end.is_none(),
+        ..Need::default()
+    }
+}
+
+pub(super) fn remedy(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Option<Next> {
+    if !comes_first(facts, policy) {
+        return None;
+    }
+    if facts.rerun.end.is_some() {
+        return Some(over(facts));
+    }
+    if let Some((run, since)) = &facts.rerun.sent {
+        return Some(answer(run, *since, seen, now));
+    }
+    let run = facts.cause.red_run.as_ref()?;
+    if let Some(stop) = stopped(seen, now) {
+        return Some(stop);
+    }
+    Some(Next::Act(if seen.base.as_ref() == Some(&run.sha) {
+        Action::Rerun {
+            run: run.clone(),
+            why: doubt(facts)?.to_owned(),
+        }
+    } else {
+        let end = RerunEnd::Nothing("the default branch has another commit now".to_owned());
+        Action::Reran { run: run.clone(), end }
+    }))
+}
+
+fn answer(run: &RedRun, since: DateTime<Utc>, seen: &Seen, now: DateTime<Utc>) -> Next {
+    let is = seen.rerun.filter(|is| is.attempt > run.attempt);
+    let end = match is.map(|is| is.state).filter(|state| state.has_ended()) {
+        Some(CheckState::Success) => RerunEnd::Green,
+        Some(CheckState::Failure | CheckState::TimedOut | CheckState::StartupFailure) => RerunEnd::Red,
+        Some(_) => RerunEnd::Nothing("somebody called it off".to_owned()),
+        None if now - since >= END => {
+            RerunEnd::Nothing(format!("its jobs did not end within {} hours", END.num_hours()))
+        }
+        None => {
+            let why = format!(
+                "CI moves next: the failed jobs of run {} run again on {}",
+                run.id,
+                run.sha.short()
+            );
+            return next_tick(now, why);
+        }
+    };
+    Next::Act(Action::Reran { run: run.clone(), end })
+}
+
+/// Green on the very commit that was red. Who never heard of it need not hear of its end either.
+fn over(facts: &Facts) -> Next {
+    let gone = || done(IncidentOutcome::Gone);
+    if facts.told.is_empty() {
+        return gone();
+    }
+    let why = "its failed jobs ran again on the same commit and are green: it comes and goes";
+    tell_then(facts, Status::Resolved, why, gone)
+}

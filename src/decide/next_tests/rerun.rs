@@ -1,0 +1,110 @@
+//! The failed jobs of a red run, once more: when they are, what comes of it, and that no model is asked before.
+
+use super::*;
+use crate::{
+    decide::next,
+    model::checks::{RedRun, RunSeen},
+};
+
+fn red(change: impl FnOnce(&mut Fake)) -> Fake {
+    let mut fake = Fake::new(&[Made::Good]);
+    fake.facts.cause.points_at_code = false;
+    fake.facts.cause.red_run = Some(RedRun {
+        id: 7,
+        attempt: 1,
+        sha: fake.base.clone(),
+        conclusion: "failure".to_owned(),
+        green_too: false,
+    });
+    change(&mut fake);
+    fake
+}
+
+fn ends(fake: &mut Fake, state: CheckState) {
+    fake.waits_for("the failed jobs of run 7 run again");
+    assert!(next::rerun_comes_first(&fake.facts, &fake.policy), "no model is asked");
+    fake.reran = Some(RunSeen { attempt: 2, state });
+}
+
+#[test]
+fn green_on_the_same_commit_ends_it_without_a_word() {
+    let mut fake = red(|_| {});
+    ends(&mut fake, CheckState::Success);
+    assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+    assert_eq!(fake.trace, ["Rerun", "Reran"]);
+    assert!(fake.mails.is_empty(), "nobody had heard of it");
+}
+
+#[test]
+fn who_heard_of_it_hears_of_its_end() {
+    let mut fake = red(|fake| fake.facts.told.extend([Status::NeedsYou]));
+    ends(&mut fake, CheckState::Success);
+    assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+    assert_eq!(fake.mails, [Status::Resolved]);
+}
+
+#[test]
+fn red_again_or_no_answer_goes_on_and_is_not_asked_twice() {
+    for state in [CheckState::Failure, CheckState::Cancelled, CheckState::InProgress] {
+        let mut fake = red(|_| {});
+        ends(&mut fake, state);
+        for _ in 0..12 {
+            if matches!(fake.rest(), Rest::Waits(why) if why.contains("triage has not answered")) {
+                break;
+            }
+            fake.now += TimeDelta::minutes(15);
+        }
+        fake.waits_for("triage has not answered");
+        assert!(!next::rerun_comes_first(&fake.facts, &fake.policy), "{state:?}");
+        fake.facts.cause.red_run.as_mut().unwrap().id = 8;
+        fake.triaged(TriageVerdict::Bug);
+        fake.rest();
+        let asked = fake.trace.iter().filter(|step| *step == "Rerun").count();
+        assert_eq!(asked, 1, "{:?}", fake.trace);
+        assert!(fake.trace.iter().any(|step| step == "Attempt"), "{:?}", fake.trace);
+    }
+}
+
+#[test]
+fn what_points_at_the_code_is_not_run_again_without_another_reason() {
+    let first = |change: fn(&mut Fake)| {
+        let fake = red(|fake| {
+            fake.facts.cause.points_at_code = true;
+            change(fake);
+        });
+        next::rerun_comes_first(&fake.facts, &fake.policy)
+    };
+    assert!(!first(|_| {}));
+    assert!(first(|fake| fake.facts.cause.flaky_before = true));
+    assert!(first(|fake| fake.facts.cause.red_run.as_mut().unwrap().green_too = true));
+    assert!(first(|fake| fake.facts.cause.label = "infrastructure".to_owned()));
+    assert!(first(|fake| {
+        "timed_out".clone_into(&mut fake.facts.cause.red_run.as_mut().unwrap().conclusion);
+    }));
+    assert!(first(|fake| fake.triaged(TriageVerdict::Infrastructure)));
+    assert!(!first(|fake| fake.triaged(TriageVerdict::Bug)));
+}
+
+#[test]
+fn it_needs_leave_and_the_commit_that_the_branch_is_at() {
+    let first = |change: fn(&mut Fake)| {
+        let fake = red(change);
+        next::rerun_comes_first(&fake.facts, &fake.policy)
+    };
+    assert!(first(|_| {}));
+    assert!(!first(|fake| fake.policy.reruns = false));
+    assert!(!first(|fake| fake.policy.rung = Mode::Diagnose));
+    assert!(!first(|fake| fake.facts.paused = Some("a holiday".to_owned())));
+    assert!(!first(|fake| fake.facts.cause.is_down = true));
+    assert!(!first(|fake| fake.facts.cause.security = Some("injection".to_owned())));
+    assert!(!first(|fake| fake.facts.cause.red_run = None));
+
+    let mut stopped = red(|fake| fake.stop = stopped());
+    stopped.waits_for("stopped");
+    assert!(stopped.trace.is_empty());
+
+    let mut moved = red(|_| {});
+    moved.base = sha(77);
+    moved.waits_for("triage has not answered");
+    assert_eq!(moved.trace, ["Reran"], "an older commit's jobs might deploy it");
+}
