@@ -21,9 +21,14 @@ pub(super) struct Range {
 
 /// What a claim about a number that is written out lets pass.
 pub(super) fn range(ast: &Ast<'_>, id: Id, claim: &Claim, tolerance: Option<f64>) -> Option<Range> {
-    let number = |ids: &[Id]| match ids {
-        [only] if ast.kind(*only) == Kind::Number => literal::value(ast.source(*only)).map(|v| (*only, v)),
-        _ => None,
+    let number = |ids: &[Id]| {
+        let [only] = ids else { return None };
+        // `approx(1.5)` and its like stand for the number in them.
+        let near = tolerance.is_some() && ast.kind(*only) == Kind::Call;
+        let inner = ast.chain(*only).last().and_then(|l| l.arg(0)).filter(|_| near);
+        let at = inner.unwrap_or(*only);
+        let value = literal::value(ast.source(at)).filter(|_| ast.kind(at) == Kind::Number);
+        value.map(|v| (at, v))
     };
     let right = number(&claim.wanted);
     let (at, value) = right.or_else(|| number(&claim.subject))?;
@@ -105,4 +110,35 @@ pub(super) fn narrowed(old: &Check, new: &Check) -> Option<Check> {
         side.values.remove(at);
     }
     Some(free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Foreign, inventory};
+    use crate::decide::guards::syntax::{Grammar, parse};
+
+    /// The ranges of the checks of a test in Python.
+    fn ranges(body: &str) -> Vec<Option<(f64, f64)>> {
+        let text = format!("class A(TestCase):\n    def test_a(self):\n        {body}\n");
+        let ast = parse(&text, Grammar::Python).unwrap();
+        let found = inventory(&ast, true, &Foreign::default());
+        let checks = found.cases.iter().flat_map(|c| &c.checks);
+        checks.map(|c| c.range.as_ref().map(|r| (r.low, r.high))).collect()
+    }
+
+    #[test]
+    fn bounds_nearness_and_one_value() {
+        assert_eq!(ranges("assert f() == 3"), [Some((3.0, 3.0))]);
+        assert_eq!(ranges("assert f() >= 3"), [Some((3.0, f64::INFINITY))]);
+        assert_eq!(
+            ranges("assert 3 > f()"),
+            [Some((f64::NEG_INFINITY, 3.0_f64.next_down()))]
+        );
+        assert_eq!(ranges("self.assertLessEqual(f(), 3)"), [Some((f64::NEG_INFINITY, 3.0))]);
+        assert_eq!(ranges("self.assertAlmostEqual(f(), 3, places=0)"), [Some((2.5, 3.5))]);
+        assert_eq!(ranges("assert f() == approx(200, rel=0.1)"), [Some((180.0, 220.0))]);
+        assert_eq!(ranges("assert round(f(), 1) == 2"), [Some((1.95, 2.05))]);
+        assert_eq!(ranges("assert f() != 3"), [None]);
+        assert_eq!(ranges("assert f() == g()"), [None]);
+    }
 }

@@ -81,3 +81,35 @@ fn words(line: &str) -> Vec<String> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::read_settings;
+
+    fn shown(text: &str, name: &str) -> String {
+        let found = read_settings(text, name).unwrap();
+        let one = |s: &super::super::Setting| format!("{}={}", s.path.join("."), s.value);
+        found.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn names_with_their_values() {
+        assert_eq!(
+            shown(
+                "def project do\n  [\n    # strict\n    elixirc_options: [warnings_as_errors: true],\n    \
+                 test_coverage: [summary: [threshold: 85]]\n  ]\nend\n",
+                "mix.exs"
+            ),
+            "elixirc_options.warnings_as_errors=true test_coverage.summary.threshold=85"
+        );
+        assert_eq!(
+            shown(
+                "  .settings(\n    coverageMinimumStmtTotal := 80,\n    \
+                 scalacOptions ++= Seq(\"-Xfatal-warnings\", \"-deprecation\"),\n  )\n",
+                "build.sbt"
+            ),
+            ".settings.coverageMinimumStmtTotal=80 .settings.scalacOptions.[]=-Xfatal-warnings \
+             .settings.scalacOptions.[]=-deprecation"
+        );
+    }
+}

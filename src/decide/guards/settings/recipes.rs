@@ -346,3 +346,17 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
         out.weaker("the script no longer refuses it", 1, pattern, "");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+
+    #[test]
+    fn blocks_of_a_line() {
+        assert_eq!(
+            blocks("stage('a { b') { steps { sh 'npm test; true' } }"),
+            ["stage('a { b') {", "steps {", "sh 'npm test; true'"]
+        );
+        assert_eq!(blocks("when { branch 'x' }"), ["when {", "branch 'x'"]);
+    }
+}
