@@ -19,6 +19,9 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
     {
         return covers(&plain, new, case);
     }
+    if super::range::differs(old, new) {
+        return Cover::No;
+    }
     if let Some(free) = super::range::narrowed(old, new) {
         return covers(&free, new, case);
     }

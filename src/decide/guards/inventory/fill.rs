@@ -116,6 +116,10 @@ impl<'a> Scope<'a> {
         let links = ast.chain(id);
         let word = links.last().map(|l| words::plain(l.name)).unwrap_or_default();
         let kids = ast.kids(id);
+        // Once is what is meant where nothing is said.
+        if word == "times" && kids.get(1).is_some_and(|n| ast.source(*n) == "1") && kids.len() == 2 && links.len() < 3 {
+            return;
+        }
         if makes_double(&word) {
             let given = kids.iter().skip(1);
             for kid in given.filter(|k| matches!(ast.kind(**k), Kind::Pair | Kind::Map | Kind::Lambda)) {

@@ -94,6 +94,9 @@ impl Scan<'_, '_> {
         if tolerance.is_some() {
             strength = strength.min(Strength::Part);
         }
+        // `have_attributes(a: 1, b: 2)`
+        let pairs = claim.wanted.iter().all(|w| ast.kind(*w) == Kind::Pair);
+        let named = if pairs { claim.wanted.len() } else { 0 };
         Check {
             line: ast.line(id),
             shown: ast.shown(id),
@@ -104,6 +107,7 @@ impl Scan<'_, '_> {
             room: many(&claim.wanted)
                 .max(many(&claim.subject))
                 .max(self.given.values.len())
+                .max(named)
                 .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
                 .max(if claim.raises { 2 } else { 1 }),
             sides,
@@ -123,7 +127,8 @@ impl Scan<'_, '_> {
                 .iter()
                 .chain(&claim.subject)
                 .find_map(|w| whole(ast, *w))
-                .or_else(|| is_called_with(ast, id).then_some(1)),
+                .or_else(|| is_called_with(ast, id).then_some(1))
+                .or_else(|| (named > 0).then_some(named)),
             own: self.scope.written(ast, id),
             tolerance,
             range: range(ast, id, claim, tolerance),

@@ -452,7 +452,15 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         claim.value = None;
         return claim;
     }
-    let positional: Vec<Id> = args.iter().copied().filter(|a| ast.kind(*a) != Kind::Pair).collect();
+    let named = |a: &Id| matches!(plain(ast.word(*a)).as_str(), "expected" | "actual" | "first" | "second");
+    let positional: Vec<Id> = args
+        .iter()
+        .filter_map(|a| match ast.kind(*a) {
+            Kind::Pair if named(a) => ast.body(*a),
+            Kind::Pair => None,
+            _ => Some(*a),
+        })
+        .collect();
     let mut claim = match positional.as_slice() {
         [a, b, ..] => worded(word, &[*a], &[*b]),
         [a] => worded(word, &[*a], &[]),

@@ -95,6 +95,14 @@ pub(super) fn by_places(ast: &Ast<'_>, word: &str, args: &[Id]) -> Option<f64> {
     Some(0.5 * 10_f64.powf(-places))
 }
 
+/// The head's check lets numbers pass that the base's does not.
+pub(super) fn differs(old: &Check, new: &Check) -> bool {
+    let (Some(was), Some(is)) = (&old.range, &new.range) else {
+        return false;
+    };
+    !(was.low <= is.low && is.high <= was.high)
+}
+
 /// The check of the base without its number, where the head's lets a part of the same numbers pass.
 pub(super) fn narrowed(old: &Check, new: &Check) -> Option<Check> {
     let (was, is) = (old.range.as_ref()?, new.range.as_ref()?);

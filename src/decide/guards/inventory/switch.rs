@@ -151,10 +151,7 @@ impl Switch {
 
     /// A decorator, annotation or attribute.
     pub(super) fn mark(&mut self, ast: &Ast<'_>, mark: Id) {
-        // Kotlin's grammar gives the parts of a path one by one: `@kotlin.test.Ignore`.
-        let parts = ast.kids(mark);
-        let path_alone = parts.len() > 1 && parts.iter().all(|p| ast.kind(*p) == Kind::Name);
-        let call = if path_alone { parts.last() } else { parts.first() }.copied();
+        let call = ast.kids(mark).first().copied();
         let links = call.map(|c| ast.chain(c)).unwrap_or_default();
         let path: Vec<&str> = links.iter().map(|l| l.name).collect();
         let Some(last) = links.last() else { return };

@@ -328,10 +328,15 @@ impl Lower<'_> {
         if constant {
             return self.new_node(Kind::Constant, raw, 0..0);
         }
-        let kids = match kind {
+        let mut kids = match kind {
             Kind::Name | Kind::Number | Kind::Constant => Vec::new(),
             _ => self.list(raw),
         };
+        // Kotlin's grammar gives the parts of a path one by one: `@kotlin.test.Ignore`.
+        let is_name = |k: &Id| self.ast.nodes[*k].kind == Kind::Name;
+        if kind == Kind::Mark && self.ast.grammar == Grammar::Kotlin && kids.iter().all(is_name) {
+            kids = kids.pop().into_iter().collect();
+        }
         self.node(kind, raw, word, kids)
     }
 
