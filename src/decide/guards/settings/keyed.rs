@@ -108,8 +108,7 @@ mod tests {
                  scalacOptions ++= Seq(\"-Xfatal-warnings\", \"-deprecation\"),\n  )\n",
                 "build.sbt"
             ),
-            ".settings.coverageMinimumStmtTotal=80 .settings.scalacOptions.[]=-Xfatal-warnings \
-             .settings.scalacOptions.[]=-deprecation"
+            "coverageMinimumStmtTotal=80 scalacOptions.[]=-Xfatal-warnings scalacOptions.[]=-deprecation"
         );
     }
 }
