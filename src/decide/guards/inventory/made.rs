@@ -83,10 +83,6 @@ impl Scan<'_, '_> {
         if weak.is_some_and(|w| w != SOMETIMES) {
             strength = Strength::Nothing;
         }
-        let many = |ids: &[Id]| {
-            let lists = ids.iter().filter(|i| matches!(ast.kind(**i), Kind::List | Kind::Map));
-            lists.map(|i| ast.kids(*i).len()).max().unwrap_or(1).max(1)
-        };
         let tolerance = claim
             .tolerance
             .or_else(|| nearness(ast, &claim.wanted))
@@ -94,22 +90,13 @@ impl Scan<'_, '_> {
         if tolerance.is_some() {
             strength = strength.min(Strength::Part);
         }
-        // `have_attributes(a: 1, b: 2)`
-        let pairs = claim.wanted.iter().all(|w| ast.kind(*w) == Kind::Pair);
-        let named = if pairs { claim.wanted.len() } else { 0 };
         Check {
             line: ast.line(id),
             shown: ast.shown(id),
             strength,
             weak,
             negated: claim.negated,
-            // An error that is wanted with its message stands for a look at each.
-            room: many(&claim.wanted)
-                .max(many(&claim.subject))
-                .max(self.given.values.len())
-                .max(named)
-                .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
-                .max(if claim.raises { 2 } else { 1 }),
+            room: room(ast, id, claim).max(self.given.values.len()),
             sides,
             bare,
             row: row.clone(),
@@ -128,7 +115,7 @@ impl Scan<'_, '_> {
                 .chain(&claim.subject)
                 .find_map(|w| whole(ast, *w))
                 .or_else(|| is_called_with(ast, id).then_some(1))
-                .or_else(|| (named > 0).then_some(named)),
+                .or_else(|| named(ast, claim)),
             own: self.scope.written(ast, id),
             tolerance,
             range: range(ast, id, claim, tolerance),
@@ -144,6 +131,26 @@ impl Scan<'_, '_> {
             softened: softened(ast, id),
         }
     }
+}
+
+/// How many checks of parts a claim stands for.
+fn room(ast: &Ast<'_>, id: Id, claim: &Claim) -> usize {
+    let many = |ids: &[Id]| {
+        let lists = ids.iter().filter(|i| matches!(ast.kind(**i), Kind::List | Kind::Map));
+        lists.map(|i| ast.kids(*i).len()).max().unwrap_or(1).max(1)
+    };
+    many(&claim.wanted)
+        .max(many(&claim.subject))
+        .max(named(ast, claim).unwrap_or(0))
+        .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
+        // An error that is wanted with its message stands for a look at each.
+        .max(if claim.raises { 2 } else { 1 })
+}
+
+/// `have_attributes(a: 1, b: 2)`: how many, where all that is wanted has a name.
+fn named(ast: &Ast<'_>, claim: &Claim) -> Option<usize> {
+    let pairs = claim.wanted.iter().all(|w| ast.kind(*w) == Kind::Pair);
+    Some(claim.wanted.len()).filter(|n| pairs && *n > 0)
 }
 
 /// `round(x, 2)`, `Math.round(x)`, `x.round(2)`: what is rounded, and how far off that may be.

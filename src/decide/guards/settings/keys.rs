@@ -165,17 +165,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     {
         return Trend::Check;
     }
-    // A hook of pre-commit.
-    if last == "id" && within(&["hooks"]) {
-        return Trend::Check;
-    }
-    // What Python says of warnings.
-    if last == "pythonwarnings" && severity(value).is_some() {
-        return Trend::Severity;
-    }
-    // From which weight on a finding is told.
-    if matches!(last.as_str(), "threshold" | "failthreshold" | "typecheckingmode") && weight(value).is_some() {
-        return Trend::Weight;
+    if let Some(known) = by_one_key(last, value, within(&["hooks"])) {
+        return known;
     }
     let rules = within(&RULES)
         || matches!(last.as_str(), "level" | "severity")
@@ -252,6 +243,19 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::TakenIn;
     }
     Trend::Unknown
+}
+
+/// Keys of one product each.
+fn by_one_key(key: &str, value: &str, hooks: bool) -> Option<Trend> {
+    match key {
+        // A hook of pre-commit.
+        "id" if hooks => Some(Trend::Check),
+        // What Python says of warnings.
+        "pythonwarnings" if severity(value).is_some() => Some(Trend::Severity),
+        // From which weight on a finding is told.
+        "threshold" | "failthreshold" | "typecheckingmode" if weight(value).is_some() => Some(Trend::Weight),
+        _ => None,
+    }
 }
 
 /// `too-many-lines-threshold`
