@@ -3,7 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::observation::{poisson_at_least, rate_per_hour};
+use super::{
+    next::quiet_for,
+    observation::{poisson_at_least, rate_per_hour},
+};
 use crate::{
     model::{
         Signature, Slot,
@@ -34,9 +37,9 @@ pub struct Known {
     pub bad_lately: u32,
     /// Of the newest incident that it opened itself; 0 without any.
     pub generation: u32,
-    /// Of a symptom: the first of the looks in a row that saw it.
+    /// Of a symptom: the outage that this look sees, unless it is older than what is kept in mind.
     #[serde(default)]
-    pub down_since: Option<DateTime<Utc>>,
+    pub outage: Option<Outage>,
     pub incident: Option<KnownIncident>,
 }
 
@@ -44,6 +47,16 @@ pub struct Known {
 pub struct FirstLook {
     pub at: DateTime<Utc>,
     pub count: u64,
+}
+
+/// Looks in a row that saw a symptom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    pub since: DateTime<Utc>,
+    /// The last sight of the one before.
+    pub before: Option<DateTime<Utc>>,
+    /// Outages that were believed, in the day before it.
+    pub of_day: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -225,12 +238,23 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
     }
 }
 
-/// A page that went down after the last message about the incident that it joined stands in no message yet.
+/// A page that went down after the last message about its incident stands in no message yet: it joined later, or was well in
+/// between while something else kept the incident open. What comes and goes has to be well for longer each time.
 fn unnamed(group: &Group, known: &Known, incident: &KnownIncident) -> Option<String> {
-    let (down, told) = (known.down_since?, incident.told_at?);
-    let believed = known.bad_ticks >= group.fire_after;
-    (incident.joined && group.kind.is_symptom() && believed && down > told)
-        .then(|| "it went down after the message about the cause that it came with".to_owned())
+    let (outage, told) = (known.outage?, incident.told_at?);
+    let believed = group.kind.is_symptom() && known.bad_ticks >= group.fire_after;
+    if !believed || outage.since <= told {
+        return None;
+    }
+    let first = incident.joined && outage.of_day == 0;
+    let was_well = outage
+        .before
+        .is_none_or(|before| outage.since - before >= quiet_for(outage.of_day));
+    if first && outage.before.is_none_or(|before| before > told) {
+        Some("it went down after the message about the cause that it came with".to_owned())
+    } else {
+        was_well.then(|| "it is down again; the messages before are about outages that are over".to_owned())
+    }
 }
 
 fn worse(group: &Group, known: &Known) -> Standing {

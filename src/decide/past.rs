@@ -166,7 +166,7 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         first_look: None,
         bad_ticks: 1,
         bad_lately: 1,
-        down_since: None,
+        outage: None,
         generation: u32::try_from(cause.woken.len()).unwrap_or(u32::MAX),
         incident: (!cause.woken.is_empty()).then_some(KnownIncident {
             joined: false,

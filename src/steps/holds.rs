@@ -5,7 +5,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Ctx, silence};
 use crate::{
-    decide::hold::{self, Deploying, Silence},
+    decide::{
+        dedup::{BAD_LOOKS, Outage},
+        hold::{self, Deploying, Silence},
+        next,
+    },
     model::Slot,
     store::{SignatureRow, SourceRow},
 };
@@ -63,18 +67,55 @@ impl Holds {
     }
 }
 
-/// The first of the looks in a row that saw it, of which the one that runs may not be stored yet.
+/// So far back outages are told apart.
+const KEPT_IN_MIND: TimeDelta = TimeDelta::days(2);
+
+/// The first of the looks in a row that saw it.
 pub(super) fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>> {
+    let (seen, first) = run(ctx, row)?;
+    Ok(seen.get(first.unwrap_or(0)).copied().unwrap_or(row.last_seen))
+}
+
+/// The looks in a row that saw it, and what was seen of it before; none where they began too long ago.
+pub(super) fn outage(ctx: &Ctx, row: &SignatureRow) -> Result<Option<Outage>> {
+    let (seen, first) = run(ctx, row)?;
+    let Some((earlier, since)) = first.and_then(|first| Some((&seen[..first], *seen.get(first)?))) else {
+        return Ok(None);
+    };
+    let day = earlier.iter().copied().filter(|at| since - *at <= TimeDelta::days(1));
+    // Looks come as often as two sights of it ever did.
+    let between = seen.windows(2).map(|pair| pair[1] - pair[0]).min();
+    let in_a_row = between
+        .map_or(TimeDelta::zero(), |step| step * 3 / 2)
+        .max(next::quiet_for(0));
+    let believed = usize::try_from(row.fire_after.unwrap_or(BAD_LOOKS)).unwrap_or(usize::MAX);
+    let (mut of_day, mut looks, mut last) = (0, 0, None);
+    for at in day {
+        looks = match last {
+            Some(last) if at - last <= in_a_row => looks + 1,
+            _ => 1,
+        };
+        of_day += u32::from(looks == believed.max(1));
+        last = Some(at);
+    }
+    Ok(Some(Outage {
+        since,
+        before: earlier.last().copied(),
+        of_day,
+    }))
+}
+
+/// Times at which it was seen, and which of them is the first of the looks in a row; none where that one is no longer among
+/// them. The look that runs may not be stored yet.
+fn run(ctx: &Ctx, row: &SignatureRow) -> Result<(Vec<DateTime<Utc>>, Option<usize>)> {
     let looks = usize::try_from(row.bad_ticks).unwrap_or(usize::MAX);
-    let mut seen: Vec<DateTime<Utc>> = ctx
-        .store()
-        .sightings(&row.sig, row.last_seen - TimeDelta::days(1))?
-        .into_iter()
-        .map(|sighting| sighting.from)
-        .collect();
+    let seen = ctx.store().sightings(&row.sig, row.last_seen - KEPT_IN_MIND)?;
+    let seen = seen.into_iter().map(|sighting| sighting.from);
+    // A clock that was ahead saw it at times that are still to come.
+    let mut seen: Vec<DateTime<Utc>> = seen.filter(|at| *at <= ctx.now()).collect();
     if seen.last().is_none_or(|at| *at < row.last_seen) {
         seen.push(row.last_seen);
     }
-    let first = seen.len().saturating_sub(looks);
-    Ok(seen.get(first).copied().unwrap_or(row.last_seen))
+    let first = seen.len().checked_sub(looks);
+    Ok((seen, first))
 }

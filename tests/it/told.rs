@@ -346,3 +346,37 @@ fn a_line_that_is_expected_and_does_not_come_is_one_warning() {
         street.step(15);
     }
 }
+
+#[test]
+fn each_outage_of_a_check_is_told_whatever_keeps_its_incident_open() {
+    let mut street = Street::new(|_| {
+        let check = |name: &str| json!({ "program": name });
+        json!({ "mode": "observe", "repos": { "shop": { "exec": { "front": check("front"), "stock": check("stock") } } },
+                "notify": { "file": "mail" } })
+    });
+    let look = |street: &mut Street, front: bool, stock: bool| {
+        street.plugin("front", front);
+        street.plugin("stock", stock);
+        let (code, text) = street.run(&[]);
+        assert!(code <= 1, "{text}");
+        street.step(15);
+    };
+    look(&mut street, true, true);
+    let mut told = Vec::new();
+    for (looks, front, stock) in [
+        (2, false, false),
+        (4, true, false),
+        (2, false, false),
+        (5, true, false),
+        (2, false, false),
+    ] {
+        for _ in 0..looks {
+            look(&mut street, front, stock);
+        }
+        told.push(street.mails().len());
+    }
+    assert_eq!(told, [1, 1, 2, 2, 3], "{:#?}", subjects(&street));
+    let last = street.mails().pop().unwrap();
+    let words: Vec<&str> = last.split_whitespace().collect();
+    assert!(words.join(" ").contains("it is down again"), "{last}");
+}

@@ -33,7 +33,7 @@ fn known(incident: Option<(u32, Option<IncidentOutcome>)>) -> Known {
         bad_ticks: 1,
         bad_lately: 1,
         generation: incident.map_or(0, |(generation, _)| generation),
-        down_since: None,
+        outage: None,
         incident: incident.map(|(_, outcome)| KnownIncident {
             joined: false,
             outcome,
@@ -49,7 +49,7 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
     let mut facts = known(Some((1, None)));
     let joined = facts.incident.as_mut().unwrap();
     (joined.joined, joined.told_at) = (true, Some(t(-20)));
-    (facts.bad_ticks, facts.down_since) = (2, Some(t(-15)));
+    (facts.bad_ticks, facts.outage) = (2, outage(-15, None, 0));
     let page = group(SignalKind::Health, false);
     let is_told = |known: &Known| matches!(standing(&page, Some(known)), Standing::Worse { .. });
     assert!(is_told(&facts));
@@ -59,15 +59,49 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
         !is_told(&other)
     };
     assert!(unlike(|known| known.bad_ticks = 1), "not believed yet");
-    assert!(unlike(|known| known.down_since = Some(t(-21))), "the message named it");
+    assert!(
+        unlike(|known| known.outage = outage(-21, None, 0)),
+        "the message named it"
+    );
+    assert!(unlike(|known| known.outage = None), "it lasts for days");
     assert!(
         unlike(|known| known.incident.as_mut().unwrap().told_at = None),
         "the first message will"
     );
-    assert!(
-        unlike(|known| known.incident.as_mut().unwrap().joined = false),
-        "its own incident"
-    );
+}
+
+fn outage(since: i64, before: Option<i64>, of_day: u32) -> Option<Outage> {
+    let (since, before) = (t(since), before.map(t));
+    Some(Outage { since, before, of_day })
+}
+
+#[test]
+fn a_page_that_was_well_while_its_incident_stayed_open_is_told_when_it_is_down_again() {
+    let page = group(SignalKind::Probe, false);
+    for joined in [false, true] {
+        let told = |before: i64, of_day: u32| {
+            let mut facts = known(Some((1, None)));
+            let incident = facts.incident.as_mut().unwrap();
+            (incident.joined, incident.told_at) = (joined, Some(t(-3000)));
+            (facts.bad_ticks, facts.outage) = (2, outage(-15, Some(-15 - before), of_day));
+            matches!(standing(&page, Some(&facts)), Standing::Worse { .. })
+        };
+        for (before, of_day, expected) in [
+            (2000, 0, true),
+            (45, 1, true),
+            (15, 1, false),
+            (45, 2, false),
+            (75, 2, true),
+            (600, 3, false),
+            (1500, 3, true),
+        ] {
+            assert_eq!(
+                told(before, of_day),
+                expected,
+                "joined {joined}, well for {before}, {of_day} of the day"
+            );
+        }
+    }
 }
 
 #[test]

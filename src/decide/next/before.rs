@@ -175,7 +175,7 @@ pub(super) fn until_over(facts: &Facts, why: &str, now: DateTime<Utc>, outcome: 
 
 /// For how long it has to be quiet. What came back within the day is given longer each time, so that what comes and goes is
 /// one open incident and not a message for each turn: of one cause at most two are over within a day.
-fn quiet_for(lives: u32) -> TimeDelta {
+pub fn quiet_for(lives: u32) -> TimeDelta {
     match lives {
         0 | 1 => TimeDelta::minutes(29),
         2 => TimeDelta::hours(1),

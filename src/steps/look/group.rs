@@ -25,7 +25,7 @@ use crate::{
     steps::{
         Ctx,
         effect::EffectKind,
-        holds::{Holds, down_since},
+        holds::{Holds, outage},
     },
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text::{self, signature},
@@ -223,7 +223,7 @@ fn before(
             row.bad_ticks
         },
         generation,
-        down_since: row.kind.is_symptom().then(|| down_since(ctx, row)).transpose()?,
+        outage: if row.kind.is_symptom() { outage(ctx, row)? } else { None },
         incident: incident.map(|i| known_incident(ctx, i, &row.sig)).transpose()?,
     })
 }

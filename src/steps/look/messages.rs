@@ -277,13 +277,14 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     }))
 }
 
-/// Once an incident; of a symptom that joined it once, too.
+/// Once an incident; of a symptom once an outage.
 fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String)) -> Result<Owed> {
     let title = title_line(ctx, row);
-    let (about, since) = if incident.signature() == row.sig {
-        (format!("worse {incident}"), row.first_seen)
+    let (about, since) = if row.kind.is_symptom() {
+        let since = down_since(ctx, row)?;
+        (format!("worse {incident} {} {}", row.sig, since.timestamp()), since)
     } else {
-        (format!("worse {incident} {}", row.sig), down_since(ctx, row)?)
+        (format!("worse {incident}"), row.first_seen)
     };
     Ok(Owed {
         since: Some(since),
