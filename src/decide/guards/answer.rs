@@ -15,6 +15,7 @@ use super::{
 #[derive(Debug)]
 struct Source {
     normal: String,
+    called: Called,
     /// Something that runs is another.
     runs: bool,
     declared: bool,
@@ -29,6 +30,7 @@ pub(super) struct Answers {
 /// A file that the diff leaves as it is, with what it imports.
 struct Unchanged {
     normal: String,
+    called: Called,
     imports: Vec<Import>,
 }
 
@@ -48,6 +50,7 @@ impl Answers {
             .filter(|(_, f)| f.is_source())
             .map(|(at, f)| Source {
                 normal: f.normal.clone(),
+                called: Called::of(&f.normal),
                 runs: runs_differently(f, trees.old.get(&at), trees.new.get(&at)),
                 declared: declared.contains(&f.normal),
             })
@@ -56,7 +59,11 @@ impl Answers {
             let normal = normal(path);
             let text = String::from_utf8_lossy(bytes);
             let imports = rough_imports(&text).iter().map(|i| Import::of(i, &normal)).collect();
-            Unchanged { normal, imports }
+            Unchanged {
+                called: Called::of(&normal),
+                normal,
+                imports,
+            }
         };
         Self {
             sources,
@@ -70,7 +77,7 @@ impl Answers {
         let related: Vec<&Source> = self
             .sources
             .iter()
-            .filter(|s| s.runs && self.is_related(path, imports, &s.normal))
+            .filter(|s| s.runs && self.is_related(path, imports, s))
             .collect();
         let asked = self.declared.contains(path);
         match related.as_slice() {
@@ -91,33 +98,50 @@ impl Answers {
         }
     }
 
-    fn is_related(&self, test: &str, imports: &[String], source: &str) -> bool {
-        if test == source || is_named_after(test, source) {
+    fn is_related(&self, test: &str, imports: &[String], source: &Source) -> bool {
+        let path = source.normal.as_str();
+        if test == path || is_named_after(test, path) {
             return true;
         }
         match Grammar::of(test) {
             // One package is one piece.
-            Some(Grammar::Go) => dir(test) == dir(source) || imports.iter().any(|i| ends_with_dir(i, dir(source))),
+            Some(Grammar::Go) => dir(test) == dir(path) || imports.iter().any(|i| ends_with_dir(i, dir(path))),
             Some(Grammar::Rust) => {
-                crate_of(test) == crate_of(source) || imports.iter().any(|i| i.contains(&*crate_name(source)))
+                crate_of(test) == crate_of(path) || imports.iter().any(|i| i.contains(&*crate_name(path)))
             }
             _ => {
                 let imports: Vec<Import> = imports.iter().map(|i| Import::of(i, test)).collect();
-                self.reaches(test, &imports, source, 3)
+                self.reaches(test, &imports, &source.called, 3)
             }
         }
     }
 
     /// Through imports, also of files that did not change.
-    fn reaches(&self, from: &str, imports: &[Import], source: &str, depth: usize) -> bool {
-        let names = |path: &str| imports.iter().any(|i| i.names(path));
+    fn reaches(&self, from: &str, imports: &[Import], source: &Called, depth: usize) -> bool {
+        let names = |file: &Called| imports.iter().any(|i| i.names(file));
         names(source)
             || depth > 0
                 && self.around.iter().any(|file| {
-                    file.normal != from
-                        && names(&file.normal)
+                    names(&file.called)
+                        && file.normal != from
                         && self.reaches(&file.normal, &file.imports, source, depth - 1)
                 })
+    }
+}
+
+/// What imports call a file: worked out once, since every import is held against every file.
+#[derive(Debug)]
+struct Called {
+    by_place: String,
+    by_word: String,
+}
+
+impl Called {
+    fn of(path: &str) -> Self {
+        Self {
+            by_place: path_meant(path).to_owned(),
+            by_word: stem(path).to_owned(),
+        }
     }
 }
 
@@ -154,10 +178,10 @@ impl Import {
         paths_of(import, from).map_or_else(|| Self::Words(words.map(str::to_lowercase).collect()), Self::Place)
     }
 
-    fn names(&self, source: &str) -> bool {
+    fn names(&self, file: &Called) -> bool {
         match self {
-            Self::Place(paths) => paths.iter().any(|p| p == path_meant(source)),
-            Self::Words(words) => words.iter().any(|w| w == stem(source)),
+            Self::Place(paths) => paths.contains(&file.by_place),
+            Self::Words(words) => words.contains(&file.by_word),
         }
     }
 }

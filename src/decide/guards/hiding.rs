@@ -9,9 +9,14 @@ use crate::model::evidence::GuardVerdict;
 /// Findings, each with the index of its file.
 pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
-    let mut known: BTreeMap<String, &[u8]> = BTreeMap::new();
-    for path in &diff.around.paths {
-        known.insert(normal(path), path);
+    let fresh = files.iter().filter(|file| file.change.old.is_none());
+    let mut twins: BTreeMap<&str, Option<&[u8]>> = fresh.map(|file| (file.normal.as_str(), None)).collect();
+    if !twins.is_empty() {
+        for path in &diff.around.paths {
+            if let Some(twin) = twins.get_mut(normal(path).as_str()) {
+                *twin = Some(path);
+            }
+        }
     }
     for (at, file) in files.iter().enumerate() {
         let path = String::from_utf8_lossy(&file.change.path).into_owned();
@@ -20,11 +25,10 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
             let why = "letters of another alphabet look like those of the name";
             out.push((at, Hit::new("path-trick", GuardVerdict::Reject, why.to_owned())));
         }
-        let twin = known
-            .get(&file.normal)
-            .filter(|other| fresh && **other != file.change.path.as_slice());
+        let twin = twins.get(file.normal.as_str()).copied().flatten();
+        let twin = twin.filter(|other| fresh && *other != file.change.path.as_slice());
         if let Some(twin) = twin {
-            let gone = files.iter().any(|f| f.change.path == **twin && f.change.new.is_none());
+            let gone = files.iter().any(|f| f.change.path == *twin && f.change.new.is_none());
             if !gone {
                 let why = "on other machines this is the name of another file";
                 let twin = visible(&String::from_utf8_lossy(twin));

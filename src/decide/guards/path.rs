@@ -262,6 +262,12 @@ impl PathSet {
 /// One spelling of a path: composed, case folded, without `.`, `..`, doubled or turned slashes, characters that file
 /// systems ignore, and dots or blanks at the end of a name.
 pub fn normal(path: &[u8]) -> String {
+    // Nearly all paths are written so, and a tree has many.
+    if let Ok(text) = std::str::from_utf8(path)
+        && is_normal(path)
+    {
+        return text.to_owned();
+    }
     let text = if path.is_ascii() && !path.iter().any(u8::is_ascii_control) {
         String::from_utf8_lossy(path).to_ascii_lowercase()
     } else {
@@ -285,6 +291,17 @@ pub fn normal(path: &[u8]) -> String {
     parts.join("/")
 }
 
+/// Whether a path is plain names with single slashes between them: each begins with what is no dot, and ends so.
+fn is_normal(path: &[u8]) -> bool {
+    let plain = |b: &u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+    let inner = |b: &u8| plain(b) || *b == b'.';
+    path.split(|b| *b == b'/').all(|name| match name {
+        [one] => plain(one),
+        [first, middle @ .., last] => plain(first) && plain(last) && middle.iter().all(inner),
+        [] => false,
+    })
+}
+
 /// Upper and then lower case folds what lower case alone leaves apart, such as the long s.
 fn fold(text: &str) -> String {
     let seen: String = text.chars().filter(|c| !is_invisible(*c)).nfc().collect();
@@ -294,6 +311,19 @@ fn fold(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_path_is_its_own_spelling() {
+        for path in ["a", "src/a.rs", "web/p1/test/m-1.test_x.ts", "a..b/c"] {
+            assert!(is_normal(path.as_bytes()));
+            assert_eq!(normal(path.as_bytes()), path);
+        }
+        for path in [
+            "", "/", "/a", "a/", "a//b", "./a", "a/..", ".", "A", "a.", ".a", "a b", "a:b", "a\\b", "\u{e9}",
+        ] {
+            assert!(!is_normal(path.as_bytes()), "{path}");
+        }
+    }
 
     #[test]
     fn spellings_become_one() {

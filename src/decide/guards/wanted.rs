@@ -1,7 +1,7 @@
 //! Which files of the base the rules read beside the changed ones. Asked again with what was read, until it names
 //! nothing new.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     Around, Diff, Kind, Kinds,
@@ -103,19 +103,20 @@ fn tests_of<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec
             .count();
         common + if is_named_after(test, source) { 100 } else { 0 }
     };
-    let mut found: Vec<(usize, &Vec<u8>)> = Vec::new();
+    let mut found: Vec<(usize, &Candidate<'d>)> = Vec::new();
     for candidate in candidates {
         let test = &candidate.normal;
-        let Some(sources) = family(test).and_then(|f| sources.get(&f)) else {
-            continue;
-        };
-        if matches!(kinds.of(test), Kind::Test(_)) {
+        if let Some(sources) = family(test).and_then(|f| sources.get(&f)) {
             let best = sources.iter().map(|source| score(test, source)).max();
-            found.push((best.unwrap_or_default(), candidate.path));
+            found.push((best.unwrap_or_default(), candidate));
         }
     }
-    found.sort_by_key(|(score, path)| (std::cmp::Reverse(*score), *path));
-    found.into_iter().take(TESTS).map(|(_, p)| p).collect()
+    found.sort_by_key(|(score, candidate)| (std::cmp::Reverse(*score), candidate.path));
+    // Of many files few are looked at so closely.
+    let tests = found
+        .iter()
+        .filter(|(_, c)| matches!(kinds.of(&c.normal), Kind::Test(_)));
+    tests.take(TESTS).map(|(_, c)| c.path).collect()
 }
 
 /// Files of one family import each other.
@@ -130,7 +131,7 @@ fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
     let texts = changed
         .filter_map(|c| c.new.as_ref().map(|s| (&c.path, &s.bytes)))
         .chain(&diff.around.files);
-    let mut meant = BTreeSet::new();
+    let mut meant = HashSet::new();
     for (path, bytes) in texts {
         if let Ok(text) = std::str::from_utf8(bytes) {
             let from = normal(path);
@@ -139,7 +140,7 @@ fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
             }
         }
     }
-    let is_meant = |c: &&Candidate<'d>| Grammar::of(&c.normal).is_some() && meant.contains(path_meant(&c.normal));
+    let is_meant = |c: &&Candidate<'d>| meant.contains(path_meant(&c.normal)) && Grammar::of(&c.normal).is_some();
     candidates.iter().filter(is_meant).map(|c| c.path).collect()
 }
 
