@@ -202,27 +202,37 @@ fn frees(line: &str) -> bool {
 fn instructions(file: &File<'_>) -> Vec<Hit> {
     let (old, new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
     let mut hits = Vec::new();
-    let plain = |l: &str| l.trim().trim_start_matches(['-', '*', '#', ' ', '>']).to_owned();
-    let kept: Vec<String> = new.lines().map(plain).collect();
-    let had: Vec<String> = old.lines().map(plain).collect();
-    let fresh: Vec<&String> = kept.iter().filter(|l| !had.contains(l)).collect();
-    for (at, line) in had.iter().enumerate() {
-        let gone = !line.is_empty() && !kept.contains(line);
+    let (kept, had) = (sentences(new), sentences(old));
+    let fresh: Vec<&String> = kept
+        .iter()
+        .map(|(_, l)| l)
+        .filter(|l| !had.iter().any(|(_, h)| h == *l))
+        .collect();
+    for (at, line) in &had {
+        let gone = !kept.iter().any(|(_, l)| l == line);
         // The same rule in other words.
         let again = fresh.iter().any(|l| {
             let longer = l.starts_with(line.trim_end_matches(['.', ';', ',']));
             restrains(l) && !frees(l) && (longer || likeness(line, l) >= 0.5)
         });
         if gone && restrains(line) && !again {
-            hits.push(reject("a rule for agents is gone").at(number(at)).change(line, ""));
+            hits.push(reject("a rule for agents is gone").at(number(*at)).change(line, ""));
         }
     }
-    for (at, line) in kept.iter().enumerate() {
+    for (at, line) in &kept {
         if fresh.contains(&line) && frees(line) {
-            hits.push(reject("agents are freed from a rule").at(number(at)).is(line));
+            hits.push(reject("agents are freed from a rule").at(number(*at)).is(line));
         }
     }
     hits
+}
+
+/// What is said, each with its line: several rules may stand in one.
+fn sentences(text: &str) -> Vec<(usize, String)> {
+    let plain = |s: &str| s.trim().trim_start_matches(['-', '*', '#', ' ', '>']).to_owned();
+    let lines = text.lines().enumerate();
+    let all = lines.flat_map(|(at, line)| line.split_inclusive(". ").map(move |s| (at, plain(s))));
+    all.filter(|(_, s)| !s.is_empty()).collect()
 }
 
 /// Share of common words.

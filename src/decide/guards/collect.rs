@@ -97,6 +97,8 @@ impl Collect {
                 .iter()
                 .any(|e| name.ends_with(e)),
             Grammar::CSharp => true,
+            // RSpec finds what ends in `_spec`, whatever else there is to find for others.
+            Grammar::Ruby if file.new.is_some_and(|t| t.contains("RSpec.describe")) => name.ends_with("_spec.rb"),
             Grammar::Ruby => name.ends_with("_spec.rb") || name.ends_with("_test.rb") || name.starts_with("test_"),
         };
         by_name && self.in_dirs(&file.normal, grammar)

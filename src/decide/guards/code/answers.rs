@@ -5,7 +5,7 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use super::{fresh, reject};
 use crate::decide::guards::{
     Diff, Hit, Kind as FileKind, Kinds,
-    inventory::{Foreign, examples, inventory},
+    inventory::{Foreign, examples, inventory, is_primitive},
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, literal, parse},
     view::{File, Trees},
@@ -215,11 +215,24 @@ fn answers(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, 
         .statements(then)
         .first()
         .is_some_and(|s| ast.kind(*s) == Kind::Throw);
-    if raises {
-        return wanted.len() > 1 && tests.know(&wanted, &[]);
-    }
     // Either literal of an alternative is enough.
     let outputs: Vec<String> = result.iter().map(|r| value(ast, *r)).collect();
+    if raises {
+        // A message that has the input written into it is no rule for others.
+        let told = |w: &String| {
+            let inner = w.trim_matches('"');
+            !is_state(w)
+                && outputs
+                    .iter()
+                    .any(|o| o.contains(&format!("'{inner}'")) || o.contains(&format!("\"{inner}")))
+        };
+        let one = || {
+            wanted
+                .iter()
+                .any(|w| told(w) && tests.know(std::slice::from_ref(w), &outputs))
+        };
+        return wanted.len() > 1 && tests.know(&wanted, &[]) || one();
+    }
     // A word for a state or a status is what a program is about; only with the answer of the test beside it is it the test's.
     let any = |inputs: &[String]| tests.know(inputs, &[]) && !inputs.iter().all(|i| is_state(i));
     wanted.iter().any(|w| tests.know(std::slice::from_ref(w), &outputs)) && !outputs.is_empty() || any(&wanted)
@@ -264,7 +277,9 @@ fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {
         match ast.kind(node) {
             // A type's package is no local.
             Kind::Params | Kind::Bind => {
-                let names = ast.walk(node).filter(|n| ast.kind(*n) == Kind::Name);
+                let names = ast
+                    .walk(node)
+                    .filter(|n| ast.kind(*n) == Kind::Name && !is_type(ast, ast.word(*n)));
                 let own = names.filter(|n| ast.above(*n).next().is_none_or(|up| ast.kind(up) != Kind::Member));
                 out.extend(own.map(|n| ast.word(n)));
             }
@@ -274,7 +289,7 @@ fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {
                     target
                         .into_iter()
                         .flat_map(|t| ast.walk(t))
-                        .filter(|n| ast.kind(*n) == Kind::Name)
+                        .filter(|n| ast.kind(*n) == Kind::Name && !is_primitive(ast.word(*n)))
                         .map(|n| ast.word(n)),
                 );
             }
@@ -282,6 +297,11 @@ fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {
         }
     }
     out
+}
+
+/// Go writes the type of a parameter as a name beside it.
+fn is_type(ast: &Ast<'_>, word: &str) -> bool {
+    is_primitive(word) || ast.grammar == Grammar::Go && word.starts_with(char::is_uppercase)
 }
 
 /// The function maps values to values already: one more of them is an entry.

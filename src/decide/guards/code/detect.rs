@@ -53,7 +53,7 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let mut told = 0;
     for id in fresh(old, new, &kinds) {
         // The smallest node that says it is enough.
-        if told < 3 && (looks(new, id) || mirrored(new, id)) {
+        if told < 3 && (looks(new, id) || mirrored(new, id) || counted(new, id)) {
             told += 1;
             hits.push(reject("special-cased", new, id, WHY));
         }
@@ -197,9 +197,51 @@ fn by_thread(ast: &Ast<'_>, id: Id) -> bool {
     ast.grammar == Grammar::Rust && compares && names() && ast.walk(id).any(|n| ast.kind(n) == Kind::Text)
 }
 
+/// How many arguments the program was started with, in a file that does not start one: only its runner can be meant.
+fn counted(ast: &Ast<'_>, id: Id) -> bool {
+    let names = "argv ARGV Args args argc orig_argv";
+    let arguments = |n: Id| match ast.kind(n) {
+        Kind::Member => {
+            let path = ast.path(n);
+            matches!(path.as_str(), "os.Args" | "sys.argv" | "process.argv" | "sys.orig_argv")
+                || path.ends_with("env.args")
+        }
+        Kind::Name => ast.word(n) == "ARGV",
+        Kind::Call => ast.path(n).ends_with("env.args"),
+        _ => false,
+    };
+    let measured = |n: Id| {
+        let word = match ast.kind(n) {
+            Kind::Call => ast.chain(n).last().map_or("", |l| l.name),
+            Kind::Member => ast.word(n),
+            _ => return false,
+        };
+        listed("len length size count any? empty?", word) && !listed(names, word)
+    };
+    let condition = ast.kind(id) == Kind::Binary && !matches!(ast.word(id), "&&" | "||" | "and" | "or");
+    condition && !starts_program(ast) && ast.walk(id).any(measured) && ast.walk(id).any(arguments)
+}
+
+/// A file with an entry of a program reads its arguments.
+fn starts_program(ast: &Ast<'_>) -> bool {
+    let main =
+        |n: &Id| ast.kind(*n) == Kind::Function && matches!(ast.word(*n), "main" | "cli" | "run_cli" | "parse_args");
+    let words = [
+        "__main__",
+        "require.main",
+        "#!/",
+        "package main",
+        "$PROGRAM_NAME",
+        "$0",
+        "import.meta.main",
+        "argparse",
+    ];
+    ast.walk(Ast::ROOT).any(|n| main(&n)) || words.iter().any(|w| ast.text.contains(w))
+}
+
 fn is_runner(text: &str) -> bool {
     let lower = text.to_lowercase();
-    words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':']).any(|part| part == r))
+    words_of(RUNNERS).any(|r| lower == r || lower.split(['.', '/', '-', ':', '\\']).any(|part| part == r))
 }
 
 /// A property that a build gives to the process of its tests.

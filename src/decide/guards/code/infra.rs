@@ -27,6 +27,15 @@ const FRAMEWORK: &str = "\
     assertThat assertSame assertFalse assert_true fail assertRaises assertThrows assert_raises toBe toEqual \
     toStrictEqual toThrow toContain toMatch eq raise_error assert_equals should";
 
+/// Matchers that the runners bring themselves.
+const MATCHERS: &str = "\
+    toBeCloseTo toBeDefined toBeFalsy toBeGreaterThan toBeGreaterThanOrEqual toBeInstanceOf toBeLessThan \
+    toBeLessThanOrEqual toBeNaN toBeNull toBeTruthy toBeTypeOf toBeUndefined toContainEqual toHaveBeenCalled \
+    toHaveBeenCalledTimes toHaveBeenCalledWith toHaveBeenLastCalledWith toHaveBeenNthCalledWith toHaveLength \
+    toHaveProperty toHaveReturned toHaveReturnedTimes toHaveReturnedWith toMatchInlineSnapshot toMatchObject \
+    toMatchSnapshot toThrowError toThrowErrorMatchingSnapshot toThrowErrorMatchingInlineSnapshot toSatisfy \
+    toHaveText toBeVisible toHaveCount toHaveURL toHaveTitle toHaveValue toContainText toHaveScreenshot";
+
 pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let before: Vec<String> = old
         .map(|ast| signs(file, ast).into_iter().map(|s| s.key).collect())
@@ -151,7 +160,24 @@ fn test_main(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let other = calls
         .iter()
         .any(|c| ast.path(*c) == "os.Exit" && ast.kids(*c).get(1).is_some_and(|a| ast.kind(*a) == Kind::Binary));
+    if calls.iter().any(|c| sets_runner(ast, *c)) || ast.walk(id).any(|n| gives_arguments(ast, n)) {
+        return Some("the set-up chooses which tests run");
+    }
     (!runs || zero || other).then_some("the status of the tests is not the status of the run")
+}
+
+/// `flag.Set("test.run", "…")`, `flag.Lookup("test.short").Value.Set("true")`
+fn sets_runner(ast: &Ast<'_>, call: Id) -> bool {
+    let links = ast.chain(call);
+    let sets = links.last().is_some_and(|l| l.name == "Set") && links.first().is_some_and(|l| l.name == "flag");
+    let of_runner = |n: Id| ast.kind(n) == Kind::Text && literal::inner(ast.source(n)).starts_with("test.");
+    sets && ast.walk(call).any(of_runner)
+}
+
+/// `os.Args = append(os.Args, "-test.run=…")`
+fn gives_arguments(ast: &Ast<'_>, id: Id) -> bool {
+    let target = ast.kids(id).first().filter(|_| ast.kind(id) == Kind::Assign);
+    target.is_some_and(|t| ast.path(*t) == "os.Args")
 }
 
 /// Puts something in the place of a product's function or attribute, but not of a clock or a network.
@@ -249,11 +275,11 @@ fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
             let own = args
                 .iter()
                 .flat_map(|a| ast.kids_of(*a, Kind::Pair).collect::<Vec<_>>())
-                .any(|p| listed(FRAMEWORK, ast.word(p)))
+                .any(|p| listed(FRAMEWORK, ast.word(p)) || listed(MATCHERS, ast.word(p)))
                 || args
                     .iter()
                     .flat_map(|a| ast.kids_of(*a, Kind::Function).collect::<Vec<_>>())
-                    .any(|f| listed(FRAMEWORK, ast.word(f)));
+                    .any(|f| listed(FRAMEWORK, ast.word(f)) || listed(MATCHERS, ast.word(f)));
             own.then_some("a matcher takes the place of the framework's own")
         }
         "process.exit" | "os._exit" | "sys.exit" | "exit!" | "at_exit" | "atexit.register" | "os.Exit"

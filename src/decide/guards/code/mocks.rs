@@ -6,11 +6,23 @@ use super::reject;
 use crate::decide::guards::{
     Hit,
     inventory::{Foreign, inventory, subjects},
+    listed::listed,
     syntax::{Ast, Id, Kind, literal},
     view::File,
 };
 
+/// Names of the world around a program, whatever tests compare with them.
+const OUTSIDE: &str = "\
+    datetime date time sleep now today utcnow random randint choice uuid uuid4 requests httpx socket environ getenv open \
+    input print urlopen urandom monotonic perf_counter Date Math fetch setTimeout console stdout stderr stdin";
+
 pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let before: Vec<String> = old
+        .map(|ast| marked(ast).into_iter().map(|id| ast.flat(id)).collect())
+        .unwrap_or_default();
+    for id in marked(new).into_iter().filter(|id| !before.contains(&new.flat(*id))) {
+        hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
+    }
     let known: BTreeSet<String> = old
         .map(|ast| mocks(ast).into_iter().map(|id| ast.flat(id)).collect())
         .unwrap_or_default();
@@ -31,6 +43,33 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
             hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
         }
     }
+}
+
+/// `@Mock private Core core;` in the suite of that class.
+fn marked(ast: &Ast<'_>) -> Vec<Id> {
+    let doubles = |id: Id| {
+        let flat = ast.flat(id);
+        let word = flat
+            .trim_start_matches(['@', ' '])
+            .split([' ', '('])
+            .next()
+            .unwrap_or_default();
+        matches!(word, "Mock" | "MockBean" | "MockitoBean" | "MockK" | "RelaxedMockK")
+    };
+    let marks = ast
+        .walk(Ast::ROOT)
+        .filter(|n| ast.kind(*n) == Kind::Mark && doubles(*n));
+    // The type stands behind the modifiers, of which the mark is one.
+    let typed = |mark: Id| {
+        let modifiers = ast.above(mark).next()?;
+        let around = ast.kids(ast.above(modifiers).next()?);
+        let at = around.iter().position(|k| *k == modifiers)?;
+        around.get(at + 1).copied()
+    };
+    marks
+        .filter_map(typed)
+        .filter(|t| made_in_set_up(ast, *t, ast.source(*t)))
+        .collect()
 }
 
 /// Calls that replace something.
@@ -68,6 +107,12 @@ fn mocks(ast: &Ast<'_>) -> Vec<Id> {
         "MagicMock",
         "class_double",
         "instance_double",
+        "createStub",
+        "createMock",
+        "createPartialMock",
+        "createConfiguredMock",
+        "getMockBuilder",
+        "prophesize",
     ];
     let is_mock = |id: &Id| {
         ast.kind(*id) == Kind::Call
@@ -143,7 +188,7 @@ fn is_unit(
                 let own = parts
                     .next()
                     .is_some_and(|module| file.name().split('.').next() == Some(module));
-                own || units.contains(last)
+                own || units.contains(last) && !listed(OUTSIDE, last)
             }
             // `receive(:name)`
             ("receive" | "stub" | "stubs", Some(name)) => {
@@ -157,11 +202,23 @@ fn is_unit(
             ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
                 let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
                 let only_watches = link.name == "spyOn" && links.last().is_some_and(|l| l.name == "spyOn");
-                units.contains(name) && !only_watches
+                units.contains(name) && !only_watches && !listed(OUTSIDE, name)
             }
             // `mock(Unit.class)`, `spy(Unit)`, `allow_any_instance_of(Unit)`
             (
-                "mock" | "spy" | "mockStatic" | "allow_any_instance_of" | "create_autospec" | "mockk" | "mockkObject",
+                "mock"
+                | "spy"
+                | "mockStatic"
+                | "allow_any_instance_of"
+                | "create_autospec"
+                | "mockk"
+                | "mockkObject"
+                | "createStub"
+                | "createMock"
+                | "createPartialMock"
+                | "createConfiguredMock"
+                | "getMockBuilder"
+                | "prophesize",
                 None,
             ) => {
                 let name = ast

@@ -296,7 +296,7 @@ pub(super) fn is_global_handler(ast: &Ast<'_>, id: Id) -> bool {
         .trim_matches(['"', '\'', '`']);
     if !matches!(
         event,
-        "uncaughtException" | "unhandledRejection" | "error" | "unhandledrejection"
+        "uncaughtException" | "unhandledRejection" | "error" | "unhandledrejection" | "fail" | "uncaught:exception"
     ) {
         return false;
     }
@@ -311,6 +311,7 @@ pub(super) fn is_global_handler(ast: &Ast<'_>, id: Id) -> bool {
         })
     };
     match path.as_str() {
+        "Cypress.on" | "cy.on" => matches!(event, "fail" | "uncaught:exception") && silent(),
         "process.on" | "process.once" | "process.addListener" | "window.addEventListener" => silent(),
         "process.removeAllListeners" => event != "error",
         _ => false,

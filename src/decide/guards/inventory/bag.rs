@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::definitions::Scope;
+use super::vocabulary::is_vocabulary;
 
 /// Elements that a bag holds at most.
 pub(super) const MOST: usize = 2_000;
@@ -69,9 +70,11 @@ impl Bag {
 
     pub(super) fn renamed(&self, renames: &BTreeMap<String, String>) -> Self {
         let name = |n: &String| renames.get(n).unwrap_or(n).clone();
+        // A new name may be a word that says nothing, and then it is in no bag of the head.
+        let says = |n: &String| !renames.get(n).is_some_and(|new| is_vocabulary(new));
         Self {
             values: self.values.clone(),
-            names: self.names.iter().map(name).collect(),
+            names: self.names.iter().filter(|n| says(n)).map(name).collect(),
             reach: self.reach.iter().map(name).collect(),
             columns: self.columns.clone(),
         }

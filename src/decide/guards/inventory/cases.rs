@@ -118,6 +118,7 @@ impl Find<'_, '_> {
                 Kind::Text => bag.values.push(literal::text(text)),
                 Kind::Number => bag.values.push(literal::number(text)),
                 Kind::Constant => bag.values.push(text.to_owned()),
+                _ if matches!(text, "true" | "false" | "null") => bag.values.push(text.to_owned()),
                 _ if matches!(text, "expected" | "class" | "typeof" | "timeout") => {}
                 _ if text.starts_with(char::is_alphabetic) && !std::mem::take(&mut own) => {
                     bag.names.insert(text.to_owned());

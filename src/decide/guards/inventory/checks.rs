@@ -282,7 +282,7 @@ impl<'x, 'a> Scan<'x, 'a> {
     pub(super) fn table(&mut self, source: Id, body: Id) {
         let rows = rows::rows(self.ast, &self.scope, source);
         let empty = rows.as_ref().is_some_and(Vec::is_empty);
-        let part = self.is_part_of_table(source);
+        let part = rows::is_part(self.ast, &self.scope, source);
         let more = self.scope.bag(self.ast, source);
         let given = self.given.clone();
         match rows {
@@ -307,34 +307,11 @@ impl<'x, 'a> Scan<'x, 'a> {
         self.given = given;
     }
 
-    /// `rows[:1]`, `rows.slice(0, 1)`: a cut of a list that is written out.
-    fn is_part_of_table(&self, source: Id) -> bool {
-        let ast = self.ast;
-        let cut = match ast.kind(source) {
-            Kind::Index => ast.source(source).contains([':', '.']),
-            Kind::Call => {
-                let last = ast.chain(source).last().map(|l| plain(l.name)).unwrap_or_default();
-                matches!(
-                    last.as_str(),
-                    "slice" | "filter" | "take" | "limit" | "islice" | "reject" | "select"
-                )
-            }
-            _ => false,
-        };
-        let from = ast.kids(source).first().copied();
-        let from = from.map(|f| {
-            if ast.kind(f) == Kind::Member {
-                ast.kids(f).first().copied().unwrap_or(f)
-            } else {
-                f
-            }
-        });
-        cut && from.is_some_and(|f| rows::list(ast, &self.scope, f, 0).is_some())
-    }
-
     pub(super) fn attempt(&mut self, id: Id) {
         let ast = self.ast;
-        let silent = ast.kids_of(id, Kind::Catch).any(|c| self.is_silent(c))
+        let silent = ast
+            .kids_of(id, Kind::Catch)
+            .any(|c| self.is_silent(c) || self.takes_another(id, c))
             || ast.kids_of(id, Kind::Finally).any(|f| self.ends(f));
         self.wants_error(id);
         for kid in ast.kids(id).to_vec() {

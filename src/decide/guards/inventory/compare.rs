@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Case, Check, Inventory, Role,
     bag::Bag,
-    cover::{Cover, counts_itself, covers, stands_in_whole, weaker},
+    cover::{Cover, counts_itself, covers, stands_in_exact, stands_in_whole, weaker},
     outside::{Beside, told_apart},
     switch::Runs,
     words::Strength,
@@ -197,7 +197,10 @@ impl Compare<'_> {
             let apart = || {
                 let n = old.pair?;
                 let new = &self.new[n].case;
-                let whole = new.checks.iter().any(|c| stands_in_whole(check, c, &new.all));
+                let whole = new
+                    .checks
+                    .iter()
+                    .any(|c| stands_in_whole(check, c, &new.all) || stands_in_exact(check, c, &new.all));
                 (whole || told_apart(check, new)).then_some((n, 0))
             };
             match found {
@@ -473,10 +476,15 @@ impl Compare<'_> {
     }
 }
 
-/// The values of all checks, as often as one of them has each.
+/// The values of all checks: as often as they are written, and as often as one of them has each.
 fn checked(checks: &[Check]) -> Bag {
     let mut out = Bag::default();
-    for side in checks.iter().flat_map(|c| c.sides.iter().chain([&c.own])) {
+    let mut seen = BTreeSet::new();
+    // The rows of a table repeat what is written once.
+    for check in checks.iter().filter(|c| seen.insert((c.line, &c.flat))) {
+        out.add(&check.own);
+    }
+    for side in checks.iter().flat_map(|c| &c.sides) {
         let more = out.missing(side);
         out.values.extend(more);
         out.values.sort();

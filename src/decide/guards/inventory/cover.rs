@@ -19,6 +19,12 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
     {
         return covers(&plain, new, case);
     }
+    if super::range::differs(old, new) {
+        return Cover::No;
+    }
+    if let Some(free) = super::range::narrowed(old, new) {
+        return covers(&free, new, case);
+    }
     // The message of an error is looked at where the error is wanted, or behind it.
     let by_message = new.raises && old.of_error && new.strength >= Strength::Part;
     let strong = (new.strength >= old.strength || by_message)
@@ -46,7 +52,21 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
         there >= old.parts.min(old.row.values.len()) && case.missing(&old.row).is_empty()
     };
     let unrolled = || !old.row.is_empty() && new.row.is_empty() && all(new).knows(&all(old)) && read();
-    let same = either(&old.sides, &new.sides) || either(&old.bare, &new.sides) && unrolled();
+    // A field that is looked at by name is an entry of the whole.
+    let as_field = || {
+        let entry = |side: &Bag, other: &Bag| {
+            let mut side = side.clone();
+            side.names.retain(|n| !other.names.contains(n));
+            side
+        };
+        let [n0, n1] = &new.sides;
+        let [o0, o1] = &old.sides;
+        new.strength == Strength::Exact
+            && new.whole.is_some()
+            && old.whole.is_none()
+            && (fits(&entry(o0, n1), n0) && fits(o1, n1) || fits(o0, n1) && fits(&entry(o1, n0), n0))
+    };
+    let same = either(&old.sides, &new.sides) || as_field() || either(&old.bare, &new.sides) && unrolled();
     if strong && same { Cover::Same } else { Cover::No }
 }
 
@@ -70,12 +90,22 @@ fn polarity(old: &Check, new: &Check) -> bool {
 fn fits_pattern(pattern: &str, value: &str) -> bool {
     let bare = pattern.trim_start_matches('r').trim_matches(['/', '"', '\'']);
     let special = bare.contains(['^', '$', '\\', '.', '*', '+', '[']) && bare.len() > 2 && bare.len() < 500;
+    let plain = pattern.trim_matches('"').starts_with('/') && bare.chars().all(|c| c.is_alphanumeric() || c == ' ');
+    if plain && !bare.is_empty() {
+        return value.contains(bare);
+    }
     special && regex::Regex::new(bare).is_ok_and(|r| r.is_match(value.trim_matches('"')))
 }
 
 /// Whether a look at a part of a thing stands in a check of the whole, which may hold many such parts.
 pub(super) fn stands_in_whole(old: &Check, new: &Check, case: &Bag) -> bool {
     in_whole(old, new).is_some_and(|part| covers(&part, new, case) == Cover::Same)
+}
+
+/// A value that is wanted as it is has any number of parts, each of which was looked at by itself.
+pub(super) fn stands_in_exact(old: &Check, new: &Check, case: &Bag) -> bool {
+    let parts = old.strength <= Strength::Part && !old.negated && old.tolerance.is_none();
+    parts && new.strength == Strength::Exact && new.room == 1 && covers(old, new, case) == Cover::Same
 }
 
 /// A part of a thing, where the head wants the whole: by which key it was found stands in the whole or needs no place.

@@ -18,6 +18,8 @@ pub(super) struct Scope<'a> {
     pub(super) shallow: bool,
     /// Parts of the text that are passed over.
     pub(super) without: Rc<BTreeSet<Id>>,
+    /// Names of imported modules and packages.
+    pub(super) modules: Rc<BTreeSet<&'a str>>,
     /// Bound, but not to a value that is known: parameters, loops.
     pub(super) bound: BTreeSet<&'a str>,
     /// Of these, the ones that run through a table: names of their columns are nobody's vocabulary.
@@ -92,7 +94,7 @@ impl<'a> Scope<'a> {
             if matches!(ast.kind(target), Kind::Member | Kind::Index) {
                 break;
             }
-            match value {
+            match value.map(|v| each_its_own(ast, target, v, part).unwrap_or(v)) {
                 Some(value) => self.defs.entry(word).or_default().push(value),
                 None => {
                     self.bound.insert(word);
@@ -134,6 +136,9 @@ impl<'a> Scope<'a> {
         let name = kids.get(1).filter(|k| ast.kind(**k) == Kind::Text);
         let name = name.map_or("subject", |n| literal::inner(ast.source(*n)));
         self.defs.entry(name).or_default().push(*body);
+        if called == Some("subject") && name != "subject" {
+            self.defs.entry("subject").or_default().push(*body);
+        }
     }
 
     fn bind(&mut self, ast: &Ast<'a>, id: Id) {
@@ -207,9 +212,23 @@ impl<'a> Scope<'a> {
         self
     }
 
+    pub(super) fn with_modules(mut self, names: BTreeSet<&'a str>) -> Self {
+        self.modules = Rc::new(names);
+        self
+    }
+
     pub(super) fn is_local(&self, name: &str) -> bool {
         self.defs.contains_key(name) || self.bound.contains(name)
     }
+}
+
+/// `a, b := x, y`: the value of one of several names that are given as many values.
+fn each_its_own(ast: &Ast<'_>, target: Id, value: Id, name: Id) -> Option<Id> {
+    let grouped = |id: Id| matches!(ast.kind(id), Kind::Block | Kind::List | Kind::Other);
+    let (names, values) = (ast.kids(target), ast.kids(value));
+    let as_many = names.len() > 1 && names.len() == values.len() && grouped(target) && grouped(value);
+    let at = names.iter().position(|n| *n == name).filter(|_| as_many)?;
+    Some(values[at])
 }
 
 /// `self.client`, `this.client`; in Go a field of the suite that a test is a method of.

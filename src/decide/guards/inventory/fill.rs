@@ -3,7 +3,7 @@
 use super::{
     bag::{Bag, MOST},
     definitions::{Scope, is_field},
-    vocabulary::{is_manner, is_vocabulary, makes_double},
+    vocabulary::{is_manner, is_nearness, is_vocabulary, makes_double},
     words,
 };
 use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
@@ -43,6 +43,7 @@ impl<'a> Scope<'a> {
             Kind::Text => Self::pieces(ast, id, bag),
             Kind::Name => self.name(ast, id, open, bag),
             Kind::Member if open.functions == 0 && self.is_column(ast, id) => return,
+            Kind::Member if is_package(ast, id) => return,
             Kind::Member if is_field(ast, id) => return self.field(ast, id, open, bag),
             // The name tells nothing, what it is a part of does.
             Kind::Member if self.is_of_error(ast, id) => {}
@@ -65,6 +66,16 @@ impl<'a> Scope<'a> {
         for kid in ast.kids(id) {
             self.fill(ast, *kid, open, bag);
         }
+    }
+
+    /// `pricing.total(…)`: by which way a name is reached says nothing of what it is. What is imported by itself, or
+    /// from a module of another name, is the same.
+    fn is_module(&self, ast: &Ast<'a>, id: Id) -> bool {
+        let owns = ast
+            .above(id)
+            .next()
+            .is_some_and(|up| ast.kind(up) == Kind::Member && ast.kids(up).first() == Some(&id));
+        owns && self.modules.contains(ast.word(id))
     }
 
     /// A field of what a loop runs through.
@@ -105,6 +116,10 @@ impl<'a> Scope<'a> {
         let links = ast.chain(id);
         let word = links.last().map(|l| words::plain(l.name)).unwrap_or_default();
         let kids = ast.kids(id);
+        // Once is what is meant where nothing is said.
+        if word == "times" && kids.get(1).is_some_and(|n| ast.source(*n) == "1") && kids.len() == 2 && links.len() < 3 {
+            return;
+        }
         if makes_double(&word) {
             let given = kids.iter().skip(1);
             for kid in given.filter(|k| matches!(ast.kind(**k), Kind::Pair | Kind::Map | Kind::Lambda)) {
@@ -146,7 +161,9 @@ impl<'a> Scope<'a> {
             Some("t" | "tb" | "b" | "pytest" | "self" | "assert")
         );
         let fails = words::fails(&word) && (tester && path.contains('.') || !path.contains('.') && word != "error");
-        (words::logs(&path) || fails) && !self.is_local(&path)
+        // A suite is no message, and neither is what it holds.
+        let suite = ast.kids(id).iter().any(|k| ast.kind(*k) == Kind::Lambda);
+        (words::logs(&path) || fails) && !self.is_local(&path) && !suite
     }
 
     fn pair(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
@@ -155,6 +172,8 @@ impl<'a> Scope<'a> {
             return;
         };
         match ast.kind(*key) {
+            // How near is compared by itself.
+            Kind::Name if is_nearness(ast.word(*key)) => return,
             Kind::Name if is_manner(ast.word(*key)) => {}
             Kind::Name => Self::called(ast.word(*key), bag),
             Kind::Text if ast.kids(*key).is_empty() => Self::called(literal::inner(ast.source(*key)), bag),
@@ -182,6 +201,7 @@ impl<'a> Scope<'a> {
                     bag.values.extend(helper.values.iter().cloned());
                     bag.reach.extend(helper.names.iter().chain(&helper.reach).cloned());
                 }
+                None if self.is_module(ast, id) => {}
                 None => Self::called(name, bag),
             }
             return;
@@ -260,6 +280,24 @@ struct Open<'a> {
     /// Helpers within helpers.
     functions: usize,
     steps: usize,
+}
+
+/// `java.util.stream`: where a class is, not what it does.
+fn is_package(ast: &Ast<'_>, id: Id) -> bool {
+    let path = || ast.path(id);
+    let lower = ast.word(id).starts_with(char::is_lowercase);
+    let called = || {
+        ast.above(id)
+            .next()
+            .is_some_and(|up| ast.kind(up) == Kind::Call && ast.kids(up).first() == Some(&id))
+    };
+    matches!(ast.grammar, Grammar::Java | Grammar::Kotlin)
+        && lower
+        && ["java.", "javax.", "org.", "com.", "kotlin.", "jakarta."]
+            .iter()
+            .any(|p| path().starts_with(p))
+        && path().split('.').all(|part| part.starts_with(char::is_lowercase))
+        && !called()
 }
 
 /// The zero with which a loop begins to count: others count without saying so.

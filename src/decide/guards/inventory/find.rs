@@ -10,7 +10,7 @@ use super::{
     generated, outside,
     recognise::{Begins, begins, initial, is_test},
     rows,
-    scope::{collect, imports, roots},
+    scope::{collect, imports, modules, roots},
     switch::{Runs, Switch},
     words::plain,
 };
@@ -36,7 +36,7 @@ pub(in crate::decide::guards) fn inventory(ast: &Ast<'_>, tests: bool, foreign: 
         ast,
         tests,
         foreign,
-        outer: outer.with_foreign(foreign.bags(ast)),
+        outer: outer.with_foreign(foreign.bags(ast)).with_modules(modules(ast)),
         helpers: &helpers,
         out: Inventory {
             broken: ast.broken,
@@ -195,6 +195,9 @@ impl<'a> Find<'_, 'a> {
         match rows::rows(self.ast, &self.outer, source) {
             Some(rows) => inner.tables.push(rows),
             None => inner.tables.push(vec![self.outer.bag(self.ast, source)]),
+        }
+        if rows::is_part(self.ast, &self.outer, source) {
+            inner.switch.conditional(&self.ast.flat(source));
         }
         inner
     }

@@ -4,6 +4,7 @@ use super::{
     Check, Statement,
     bag::Bag,
     checks::{NOT_AWAITED, SOMETIMES, Scan},
+    range::range,
     truth::{Claim, is_length, loosened},
     words::{Strength, plain},
 };
@@ -48,7 +49,9 @@ impl Scan<'_, '_> {
             }
             bag
         };
-        let mut bare = [bag(&claim.subject), bag(&claim.wanted)];
+        let rounded = rounded(ast, claim);
+        let subject = rounded.as_ref().map_or(&claim.subject, |(inner, _)| inner);
+        let mut bare = [bag(subject), bag(&claim.wanted)];
         if let Some(value) = claim.value {
             let mut more = Bag::default();
             more.values.push(value.to_owned());
@@ -70,7 +73,7 @@ impl Scan<'_, '_> {
             ast.walk(*i)
                 .all(|n| !matches!(ast.kind(n), Kind::Call | Kind::Name | Kind::Member))
         });
-        if nameless && constant {
+        if nameless && constant && !claim.subject.is_empty() {
             strength = Strength::Nothing;
         }
         let leaves_out = sides.iter().flat_map(|s| &s.names).any(|n| listed(COMPARERS, n));
@@ -80,22 +83,20 @@ impl Scan<'_, '_> {
         if weak.is_some_and(|w| w != SOMETIMES) {
             strength = Strength::Nothing;
         }
-        let many = |ids: &[Id]| {
-            let lists = ids.iter().filter(|i| matches!(ast.kind(**i), Kind::List | Kind::Map));
-            lists.map(|i| ast.kids(*i).len()).max().unwrap_or(1).max(1)
-        };
+        let tolerance = claim
+            .tolerance
+            .or_else(|| nearness(ast, &claim.wanted))
+            .or(rounded.map(|(_, distance)| distance));
+        if tolerance.is_some() {
+            strength = strength.min(Strength::Part);
+        }
         Check {
             line: ast.line(id),
             shown: ast.shown(id),
             strength,
             weak,
             negated: claim.negated,
-            // An error that is wanted with its message stands for a look at each.
-            room: many(&claim.wanted)
-                .max(many(&claim.subject))
-                .max(self.given.values.len())
-                .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
-                .max(if claim.raises { 2 } else { 1 }),
+            room: room(ast, id, claim).max(self.given.values.len()),
             sides,
             bare,
             row: row.clone(),
@@ -108,9 +109,16 @@ impl Scan<'_, '_> {
                 .unwrap_or_default(),
             keys: keys(ast, id),
             fields: fields(ast, id),
-            whole: claim.wanted.iter().chain(&claim.subject).find_map(|w| whole(ast, *w)),
+            whole: claim
+                .wanted
+                .iter()
+                .chain(&claim.subject)
+                .find_map(|w| whole(ast, *w))
+                .or_else(|| is_called_with(ast, id).then_some(1))
+                .or_else(|| named(ast, claim)),
             own: self.scope.written(ast, id),
-            tolerance: claim.tolerance.or_else(|| nearness(ast, &claim.wanted)),
+            tolerance,
+            range: range(ast, id, claim, tolerance),
             counts: counts(ast, id, claim),
             places: places(ast, id),
             parts: self
@@ -123,6 +131,47 @@ impl Scan<'_, '_> {
             softened: softened(ast, id),
         }
     }
+}
+
+/// How many checks of parts a claim stands for.
+fn room(ast: &Ast<'_>, id: Id, claim: &Claim) -> usize {
+    let many = |ids: &[Id]| {
+        let lists = ids.iter().filter(|i| matches!(ast.kind(**i), Kind::List | Kind::Map));
+        lists.map(|i| ast.kids(*i).len()).max().unwrap_or(1).max(1)
+    };
+    many(&claim.wanted)
+        .max(many(&claim.subject))
+        .max(named(ast, claim).unwrap_or(0))
+        .max(if lists_all(ast, id) { claim.wanted.len() } else { 1 })
+        // An error that is wanted with its message stands for a look at each.
+        .max(if claim.raises { 2 } else { 1 })
+}
+
+/// `have_attributes(a: 1, b: 2)`: how many, where all that is wanted has a name.
+fn named(ast: &Ast<'_>, claim: &Claim) -> Option<usize> {
+    let pairs = claim.wanted.iter().all(|w| ast.kind(*w) == Kind::Pair);
+    Some(claim.wanted.len()).filter(|n| pairs && *n > 0)
+}
+
+/// `round(x, 2)`, `Math.round(x)`, `x.round(2)`: what is rounded, and how far off that may be.
+fn rounded(ast: &Ast<'_>, claim: &Claim) -> Option<(Vec<Id>, f64)> {
+    let [subject] = claim.subject.as_slice() else {
+        return None;
+    };
+    let last = ast.chain(*subject).pop().filter(|l| plain(l.name) == "round")?;
+    let args = last.args.as_ref()?;
+    let object = ast.kids(*subject).first().and_then(|c| ast.kids(*c).first()).copied();
+    let library = object.is_none_or(|o| matches!(ast.source(o), "Math" | "math" | "np" | "numpy"));
+    let (inner, digits) = match args.as_slice() {
+        [inner] if library => (*inner, None),
+        [inner, digits] if library => (*inner, Some(*digits)),
+        [] => (object?, None),
+        [digits] => (object?, Some(*digits)),
+        _ => return None,
+    };
+    let digits = digits.map_or(Some(0.0), |d| literal::value(ast.source(d)))?;
+    let compares = claim.strength == Strength::Exact && !claim.negated;
+    compares.then(|| (vec![inner], 0.5 * 10_f64.powf(-digits)))
 }
 
 /// What a list that is written out holds.
@@ -151,6 +200,12 @@ fn lists_all(ast: &Ast<'_>, id: Id) -> bool {
 fn whole(ast: &Ast<'_>, id: Id) -> Option<usize> {
     let composite = |n: &Id| matches!(ast.kind(*n), Kind::List | Kind::Map) && !ast.kids(*n).is_empty();
     ast.walk(id).find(composite).map(|n| ast.kids(n).len())
+}
+
+/// The arguments of a call are looked at as a whole.
+fn is_called_with(ast: &Ast<'_>, id: Id) -> bool {
+    let word = ast.chain(id).last().map(|l| plain(l.name)).unwrap_or_default();
+    ast.kind(id) == Kind::Call && word.contains("called") && word.ends_with("with")
 }
 
 /// `rows[0].name`: the fields of what is found at a place.
@@ -235,8 +290,11 @@ fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
                 )
             })
     };
-    let calls = wanted.iter().flat_map(|w| ast.walk(*w)).filter(near);
-    let numbers = calls.flat_map(|c| {
+    let calls: Vec<Id> = wanted.iter().flat_map(|w| ast.walk(*w)).filter(near).collect();
+    if let Some(distance) = calls.iter().find_map(|c| relative(ast, *c)) {
+        return Some(distance);
+    }
+    let numbers = calls.into_iter().flat_map(|c| {
         let args = ast.kids(c).get(1..).unwrap_or_default();
         let named = args
             .iter()
@@ -246,6 +304,27 @@ fn nearness(ast: &Ast<'_>, wanted: &[Id]) -> Option<f64> {
         named.chain(second).collect::<Vec<_>>()
     });
     numbers.filter_map(|n| literal::value(ast.source(n))).reduce(f64::max)
+}
+
+/// `approx(200)` is a millionth off at most, `approx(200, rel=0.1)` a tenth: a share of the number.
+fn relative(ast: &Ast<'_>, call: Id) -> Option<f64> {
+    let is_approx = ast.chain(call).last().is_some_and(|l| l.name == "approx");
+    let [number, rest @ ..] = ast.kids(call).get(1..)? else {
+        return None;
+    };
+    let named = |name: &str| {
+        let pair = rest
+            .iter()
+            .find(|a| ast.kind(**a) == Kind::Pair && ast.word(**a) == name)?;
+        ast.body(*pair).and_then(|v| literal::value(ast.source(v)))
+    };
+    let second = rest.iter().find(|a| ast.kind(**a) != Kind::Pair);
+    if !is_approx || named("abs").is_some() {
+        return None;
+    }
+    let share = named("rel").or_else(|| second.and_then(|s| literal::value(ast.source(*s))));
+    let size = literal::value(ast.source(*number)).map_or(1.0, f64::abs);
+    Some(share.unwrap_or(1e-6) * size)
 }
 
 /// The local object whose method is called, in an assertion too; or the function of a bare call.

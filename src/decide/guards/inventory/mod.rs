@@ -19,9 +19,11 @@ mod operands;
 mod order;
 mod outcome;
 mod outside;
+mod range;
 mod recognise;
 mod rows;
 mod runs;
+mod sayings;
 mod scope;
 mod switch;
 mod truth;
@@ -39,6 +41,7 @@ pub(super) use fixtures::{fewer_inputs, rewritten};
 pub(super) use foreign::Foreign;
 pub(super) use hooks::skipping_hooks;
 use switch::Switch;
+pub(super) use vocabulary::is_primitive;
 use words::Strength;
 
 /// One check of a test: it makes the test fail when something is not as it wants.
@@ -74,6 +77,8 @@ pub(super) struct Check {
     own: Bag,
     /// Allowed distance, where there is one.
     tolerance: Option<f64>,
+    /// The numbers that it lets pass.
+    range: Option<range::Range>,
     /// It only counts elements.
     counts: bool,
     /// Numbers by which it looks at single elements.
@@ -108,6 +113,7 @@ impl Check {
             whole: None,
             own: Bag::default(),
             tolerance: None,
+            range: None,
             counts: false,
             places: Vec::new(),
             parts: 0,
@@ -141,6 +147,7 @@ impl Check {
             whole: None,
             own: Bag::default(),
             tolerance: None,
+            range: None,
             counts: false,
             places: Vec::new(),
             parts: 0,

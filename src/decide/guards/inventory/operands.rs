@@ -1,6 +1,7 @@
 //! Reads a call as assertions: what is looked at, what is wanted, how exactly.
 
 use super::{
+    sayings::{expected_calls, foretold, how_often, is_once_with, of_exception_type, once, said_by_truth},
     truth::{Claim, truth},
     words::{self, Strength, plain},
 };
@@ -30,26 +31,17 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
         let claim = Claim::new(strength, vec![ast.kids(id)[0]], wanted.collect());
         return Some(vec![claim.not(never)]);
     }
+    if let Some(found) = expected_calls(ast, &links) {
+        return Some(vec![found]);
+    }
+    if let Some(found) = foretold(ast, &word, last) {
+        return Some(vec![found]);
+    }
     // What no one else was asked: `verifyNoMoreInteractions(mock)`.
     if word.starts_with("verifyno") || word.starts_with("confirmverified") {
         return Some(vec![Claim::new(Strength::Exact, last.args.clone()?, Vec::new())]);
     }
     assertion(ast, id, &links)
-}
-
-/// `verify(mock, atLeast(0))`: what the word beside the mock leaves of the check, and whether it is turned around.
-fn how_often(ast: &Ast<'_>, verify: &Link<'_>) -> (Strength, bool) {
-    let Some(mode) = verify.arg(1).and_then(|m| ast.chain(m).pop()) else {
-        return (Strength::Exact, false);
-    };
-    let number = mode.arg(0).and_then(|n| literal::value(ast.source(n)));
-    match plain(mode.name).as_str() {
-        "never" => (Strength::Exact, true),
-        "times" if number == Some(0.0) => (Strength::Exact, true),
-        "atleast" if number == Some(0.0) => (Strength::Nothing, false),
-        "atleast" | "atleastonce" | "atmost" | "atmostonce" => (Strength::Part, false),
-        _ => (Strength::Exact, false),
-    }
 }
 
 /// What a call is made on.
@@ -82,6 +74,9 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     if rest.is_empty() {
         return hamcrest(ast, &word, &args);
     }
+    if let Some(found) = of_exception_type(ast, &word, &args, rest) {
+        return Some(found);
+    }
     let subject: Vec<Id> = args.iter().take(1).copied().collect();
     let promise = rest.iter().any(|l| {
         matches!(
@@ -91,6 +86,9 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     });
     let mut out = Vec::new();
     let mut negated = false;
+    if rest.iter().any(|l| is_once_with(&plain(l.name))) {
+        out.push(once(&subject));
+    }
     for (n, link) in rest.iter().enumerate() {
         let word = plain(link.name);
         match (word.as_str(), &link.args) {
@@ -111,6 +109,11 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     }
     if out.is_empty() {
         out.push(Claim::new(Strength::Nothing, subject, Vec::new()));
+    }
+    if let ([claim], false) = (out.as_slice(), promise)
+        && let Some(inner) = said_by_truth(ast, claim)
+    {
+        return Some(inner);
     }
     for claim in &mut out {
         claim.promise = promise;
@@ -169,7 +172,7 @@ fn is_connector(word: &str) -> bool {
 }
 
 /// A word with its arguments.
-fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
+pub(super) fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
     let mut claim = Claim::new(words::matcher(word), subject.to_vec(), args.to_vec());
     if word == "tohaveproperty" && args.len() == 2 {
         claim.strength = Strength::Exact;
@@ -181,6 +184,9 @@ fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
         }
         "null" | "isnull" | "tobenull" | "benil" | "nil" | "isnil" | "tobeundefined" | "undefined" | "assertnull"
         | "assertnil" | "assertisnone" | "mustbenil" | "isnone" => Some("null"),
+        "tohavebeencalledonce" | "assertcalledonce" | "havebeencalledonce" | "calledonce" => Some("1"),
+        "iszero" | "assertzero" | "bezero" | "zero" => Some("0"),
+        "isnan" | "tobenan" | "assertisnan" | "nan" => Some("nan"),
         _ => None,
     };
     claim
@@ -201,6 +207,13 @@ fn narrow(ast: &Ast<'_>, claim: &mut Claim) {
             Some("tobecloseto") => Some(10_f64.powf(-number.unwrap_or(2.0))),
             _ => number,
         };
+        claim.wanted.truncate(1);
+    }
+    // `isEqualTo(1.5, within(0.1))`
+    let distance = claim.wanted.get(1).and_then(|w| ast.chain(*w).pop());
+    if let Some(distance) = distance.filter(|l| matches!(plain(l.name).as_str(), "within" | "offset" | "byless")) {
+        claim.tolerance = distance.arg(0).and_then(|n| literal::value(ast.source(n)));
+        claim.strength = claim.strength.min(Strength::Part);
         claim.wanted.truncate(1);
     }
     // An error of any message.
@@ -366,6 +379,7 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
         return Some(truth(ast, args[0], negated));
     }
     let mut claim = operands(ast, id, &word, &args);
+    let more = is_once_with(&word).then(|| once(&claim.subject));
     let negated = word.starts_with("refute")
         || (word.contains("not") && words::matcher(&word) == Strength::Part)
         || matches!(word.as_str(), "assertne" | "debugassertne" | "propassertne");
@@ -374,7 +388,21 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     }
     let mut claim = claim.not(negated);
     narrow(ast, &mut claim);
-    Some(vec![claim])
+    Some(more.into_iter().chain([claim]).collect())
+}
+
+/// `Double.MAX_VALUE`, `float("inf")`, `Infinity`: as far off as can be.
+fn endless(source: &str) -> Option<f64> {
+    let words = [
+        "MAX_VALUE",
+        "Infinity",
+        "INFINITY",
+        "\"inf\"",
+        "math.inf",
+        "MaxFloat64",
+        "MaxValue",
+    ];
+    words.iter().any(|w| source.contains(w)).then_some(f64::MAX)
 }
 
 /// The receiver of a suite in Go.
@@ -392,9 +420,12 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         .iter()
         .any(|w| word.contains(w));
     if is_error_word {
+        let mut class = None;
         let (wanted, subject): (Vec<Id>, Vec<Id>) = args.iter().partition(|a| {
             let name = ast.chain(**a).last().map(|l| l.name).unwrap_or_default();
-            matches!(ast.kind(**a), Kind::Text | Kind::Map | Kind::Pair) || name.starts_with(char::is_uppercase)
+            // The first is the error; a function of such a name comes behind it.
+            let is_class = name.starts_with(char::is_uppercase) && class.get_or_insert(**a) == *a;
+            matches!(ast.kind(**a), Kind::Text | Kind::Map | Kind::Pair) || is_class
         });
         let strength = if wanted.is_empty() {
             Strength::Truthy
@@ -421,7 +452,15 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         claim.value = None;
         return claim;
     }
-    let positional: Vec<Id> = args.iter().copied().filter(|a| ast.kind(*a) != Kind::Pair).collect();
+    let named = |a: &Id| matches!(plain(ast.word(*a)).as_str(), "expected" | "actual" | "first" | "second");
+    let positional: Vec<Id> = args
+        .iter()
+        .filter_map(|a| match ast.kind(*a) {
+            Kind::Pair if named(a) => ast.body(*a),
+            Kind::Pair => None,
+            _ => Some(*a),
+        })
+        .collect();
     let mut claim = match positional.as_slice() {
         [a, b, ..] => worded(word, &[*a], &[*b]),
         [a] => worded(word, &[*a], &[]),
@@ -447,9 +486,10 @@ fn operands(ast: &Ast<'_>, id: Id, word: &str, args: &[Id]) -> Claim {
         .into_iter()
         .chain(named.filter_map(|p| ast.body(*p)));
     claim.tolerance = extra
-        .map(|e| literal::value(ast.source(e)))
+        .map(|e| literal::value(ast.source(e)).or_else(|| endless(ast.source(e))))
         .find(Option::is_some)
         .flatten();
+    claim.tolerance = super::range::by_places(ast, word, args).or(claim.tolerance);
     if claim.tolerance.is_some() {
         claim.strength = claim.strength.min(Strength::Part);
     }

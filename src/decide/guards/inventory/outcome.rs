@@ -118,6 +118,26 @@ impl Scan<'_, '_> {
         claims.iter().any(fails)
     }
 
+    /// What is caught is an assertion that failed, and what is checked in its place says nothing of it.
+    pub(super) fn takes_another(&self, attempt: Id, catch: Id) -> bool {
+        let ast = self.ast;
+        let (Some(body), Some(handler)) = (ast.kids(attempt).first().copied(), ast.body(catch)) else {
+            return false;
+        };
+        let asserts = |n: Id| ast.kind(n) == Kind::Call && claims(ast, n).is_some_and(|c| self.may_fail(&c));
+        let head = ast.text[ast.node(catch).start..ast.node(handler).start].to_owned();
+        let named: Vec<&str> = head
+            .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
+            .collect();
+        let looks = ast.walk(handler).any(|n| match ast.kind(n) {
+            Kind::Name => named.contains(&ast.word(n)),
+            Kind::Throw => true,
+            Kind::Call => self.is_failing(n),
+            _ => false,
+        });
+        ast.grammar.is_script() && !looks && ast.statements(body).into_iter().any(asserts)
+    }
+
     pub(super) fn is_silent(&self, id: Id) -> bool {
         let Some(body) = self.ast.body(id) else { return true };
         let speaks = self.ast.walk(body).any(|n| match self.ast.kind(n) {

@@ -142,6 +142,12 @@ fn without(check: &Check, values: &[String], names: &BTreeSet<String>) -> Check 
             });
         }
     }
+    // Where nothing else is left, the way to it tells nothing.
+    for side in lean.sides.iter_mut().chain(&mut lean.bare) {
+        if side.values.is_empty() && side.names.is_empty() {
+            side.reach.clear();
+        }
+    }
     lean
 }
 

@@ -36,7 +36,10 @@ fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
         "arrays.aslist",
     ];
     let args = ast.kids(id).get(1..)?;
-    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call);
+    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call)
+        || args
+            .iter()
+            .all(|a| matches!(ast.kind(*a), Kind::Text | Kind::Number | Kind::Constant));
     (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
         .then_some(args)
 }
@@ -189,4 +192,28 @@ pub(super) fn yielded<'a>(ast: &Ast<'a>, scope: &Scope<'a>, body: Id) -> Option<
     let yields = |id: &Id| ast.source(*id).starts_with("yield");
     let all = !statements.is_empty() && statements.iter().all(yields);
     all.then(|| statements.iter().map(|s| scope.bag(ast, *s)).collect())
+}
+
+/// `rows[:1]`, `rows.slice(0, 1)`: a cut of a list that is written out.
+pub(super) fn is_part<'a>(ast: &Ast<'a>, scope: &Scope<'a>, source: Id) -> bool {
+    let cut = match ast.kind(source) {
+        Kind::Index => ast.source(source).contains([':', '.']),
+        Kind::Call => {
+            let last = ast.chain(source).last().map(|l| plain(l.name)).unwrap_or_default();
+            matches!(
+                last.as_str(),
+                "slice" | "filter" | "take" | "limit" | "islice" | "reject" | "select"
+            )
+        }
+        _ => false,
+    };
+    let from = ast.kids(source).first().copied();
+    let from = from.map(|f| {
+        if ast.kind(f) == Kind::Member {
+            ast.kids(f).first().copied().unwrap_or(f)
+        } else {
+            f
+        }
+    });
+    cut && from.is_some_and(|f| list(ast, scope, f, 0).is_some())
 }

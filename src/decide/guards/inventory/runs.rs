@@ -77,7 +77,8 @@ pub(super) fn writes_golden(old: &Case, new: &Case) -> Option<(u32, String)> {
     let words = "\
         write_text write_bytes writefilesync writefile outputfile fs.writefile os.writefile ioutil.writefile \
         file.write file.writealltext files.writestring files.write fs.write";
-    let fresh = |s: &&super::Statement| !old.statements.iter().any(|o| o.flat == s.flat);
+    // It may have stood within another statement before.
+    let fresh = |s: &&super::Statement| !old.body.contains(s.flat.as_str());
     new.statements.iter().filter(fresh).find_map(|s| {
         let parts: Vec<&str> = s.flat.split(' ').collect();
         let joined = parts.concat().to_lowercase().replace("::", ".");
@@ -92,8 +93,41 @@ pub(super) fn writes_golden(old: &Case, new: &Case) -> Option<(u32, String)> {
                     .iter()
                     .any(|c| c.line > s.line && c.flat.split(' ').any(|w| w == *p))
         });
-        (writes && shared && subject_of_write(&parts, new, s.line)).then(|| (s.line, s.flat.clone()))
+        let golden = shared && !writes_literal(&parts) && subject_of_write(&parts, new, s.line)
+            || answers_in_file(&parts, new, s.line);
+        (writes && golden).then(|| (s.line, s.flat.clone()))
     })
+}
+
+/// What is written stands in the call itself: an input that the test makes, and no answer.
+fn writes_literal(parts: &[&str]) -> bool {
+    let Some(at) = parts.iter().position(|p| writes_word(p)) else {
+        return false;
+    };
+    let mut depth = 0;
+    let within = parts[at + 1..].iter().take_while(|p| {
+        depth += i32::from(**p == "(") - i32::from(**p == ")");
+        depth > 0
+    });
+    let manner = "encoding newline mode flag byte bytes str as_bytes into Buffer from Path StandardCharsets UTF_8";
+    let name = |p: &&&str| p.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    // A function of a module names the file first.
+    let module = at > 1 && matches!(parts[at - 2], "fs" | "os" | "ioutil" | "Files" | "File");
+    let names = within
+        .filter(name)
+        .filter(|p| !crate::decide::guards::listed::listed(manner, p));
+    names.count() <= usize::from(module)
+}
+
+/// What the product gives is written to a file of a written-out name, which a later statement reads.
+fn answers_in_file(parts: &[&str], new: &Case, line: u32) -> bool {
+    let file = |p: &&&str| p.len() > 4 && p.starts_with(['"', '\'', '`']) && p.contains('.');
+    let later = |p: &&str| new.statements.iter().any(|s| s.line > line && s.flat.contains(*p));
+    let product = |p: &&str| {
+        let sides = new.checks.iter().filter(|c| c.line > line).flat_map(|c| &c.sides);
+        p.len() > 2 && sides.into_iter().any(|s| s.names.contains(*p))
+    };
+    parts.iter().filter(file).any(|p| later(p)) && parts.iter().any(product)
 }
 
 fn writes_word(word: &str) -> bool {

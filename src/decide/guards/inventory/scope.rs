@@ -1,5 +1,7 @@
 //! What a file defines outside of its cases, and what it imports.
 
+use std::collections::BTreeSet;
+
 use super::{
     Inventory,
     bag::Scope,
@@ -8,7 +10,7 @@ use super::{
 };
 use crate::decide::guards::{
     answer::is_test as is_test_module,
-    syntax::{Ast, Id, Kind, literal},
+    syntax::{Ast, Grammar, Id, Kind, literal},
 };
 
 /// Suites within suites.
@@ -69,6 +71,34 @@ pub(super) fn collect<'a>(ast: &Ast<'a>, id: Id, scope: &mut Scope<'a>, depth: u
     }
 }
 
+/// Names by which a file reaches into modules and packages: `import a.pricing`, `from a import pricing`,
+/// `import * as pricing from "…"`, the last part of a path in Go.
+pub(super) fn modules<'a>(ast: &Ast<'a>) -> BTreeSet<&'a str> {
+    let mut out = BTreeSet::new();
+    let imported = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Import);
+    for id in imported {
+        let names = || ast.walk(id).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n));
+        match ast.grammar {
+            Grammar::Python | Grammar::Rust => out.extend(names().filter(|n| n.starts_with(char::is_lowercase))),
+            Grammar::Go => {
+                let paths = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Text);
+                let last = |n: Id| literal::inner(ast.source(n)).rsplit('/').next().unwrap_or_default();
+                out.extend(paths.map(last).chain(names()));
+            }
+            Grammar::Script | Grammar::Tsx => {
+                let source = ast.source(id);
+                let name = source
+                    .split("* as ")
+                    .nth(1)
+                    .and_then(|rest| rest.split_whitespace().next());
+                out.extend(name);
+            }
+            Grammar::Java | Grammar::Ruby | Grammar::CSharp | Grammar::Php | Grammar::Kotlin => {}
+        }
+    }
+    out
+}
+
 pub(super) fn imports(ast: &Ast<'_>, out: &mut Inventory) {
     for id in ast.walk(Ast::ROOT) {
         match ast.kind(id) {
@@ -87,7 +117,14 @@ pub(super) fn imports(ast: &Ast<'_>, out: &mut Inventory) {
                     && let Some(path) = links.last().and_then(|l| l.arg(0))
                     && ast.kind(path) == Kind::Text
                 {
-                    out.imports.push(literal::inner(ast.source(path)).to_owned());
+                    // `require("assert").strict` is the module of that name.
+                    let strict = ast
+                        .above(id)
+                        .next()
+                        .is_some_and(|up| ast.kind(up) == Kind::Member && ast.word(up) == "strict");
+                    let suffix = if strict { "/strict" } else { "" };
+                    out.imports
+                        .push(format!("{}{suffix}", literal::inner(ast.source(path))));
                 }
             }
             _ => {}

@@ -162,8 +162,9 @@ fn call(ast: &Ast<'_>, id: Id, negated: bool) -> Claim {
         "isinstance" | "isa" | "kindof" | "isok" | "iserr" | "issome" | "isnone" | "hasattr" | "callable" | "as" => {
             Strength::Type
         }
+        "all" | "every" | "allsatisfy" | "allmatch" => Strength::Members,
         "contains" | "includes" | "include" | "startswith" | "endswith" | "hasprefix" | "hassuffix" | "match"
-        | "ismatch" | "test" | "any" | "all" | "some" | "every" | "has" | "isclose" => Strength::Part,
+        | "ismatch" | "test" | "any" | "some" | "has" | "isclose" => Strength::Part,
         "bool" | "boolean" => {
             return args
                 .first()

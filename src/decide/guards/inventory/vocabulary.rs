@@ -16,17 +16,30 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
         getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
         new f64 await arguments param isexpected aggregatefailures endswith startswith valueof hasprefix hassuffix matches if";
     listed(known, &word)
+        || is_primitive(name)
         || words::is_assertion(&word)
         || words::is_loose(&word)
         || words::matcher(&word) != words::Strength::Part
 }
 
-/// A named argument that says how near, how often or in which words.
-pub(super) fn is_manner(key: &str) -> bool {
+/// A type of the language itself.
+pub(in crate::decide::guards) fn is_primitive(name: &str) -> bool {
     listed(
-        "abs rel delta places rtol atol epsilon tolerance msg message reason match id ids",
-        &words::plain(key),
+        "int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 float float32 float64 string byte rune bool \
+        boolean double long short char decimal isize usize i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 str any",
+        name,
     )
+}
+
+/// A named argument that says how often or in which words.
+pub(super) fn is_manner(key: &str) -> bool {
+    listed("msg message reason match id ids", &words::plain(key))
+}
+
+/// A named argument that says how far off a value may be.
+pub(super) fn is_nearness(key: &str) -> bool {
+    let words = "abs rel delta places rtol atol epsilon tolerance absolutetolerance";
+    listed(words, &words::plain(key))
 }
 
 /// Makes something that stands in for another: what it is made from is no part of what is checked.

@@ -42,7 +42,7 @@ const EXACT: &str = "\
     equal equals equalto erroris expectsnapshot false fileequals havebeencalledwith havecount havetext havevalue is \
     isequalto isfalse isnil isnull issame issameas istrue isnan jsoneq matchsnapshot mustbe mustbenil \
     mustequal nil notcalled null same sameas samedeepordered shouldbe shouldequal \
-    snapshot strictequal true tobe tobefalse tobenan tobenull tobetrue tobeundefined toequal \
+    assertcalledonce calledonce havebeencalledonce haveattributes snapshot strictequal true tobe tobefalse tobenan tobenull tobetrue tobeundefined toequal \
     tohavebeencalledonce tohavebeencalledexactlyoncewith tohavebeencalledoncewith tohavebeencalledtimes \
     tohavebeencalledwith tohavebeenlastcalledwith tohavebeennthcalledwith tohavecount tohavelastreturnedwith \
     tohavereturnedtimes tohavereturnedwith tohavescreenshot tohavetext tohavetitle tohaveurl tohavevalue \
@@ -51,7 +51,7 @@ const EXACT: &str = "\
 
 /// Words that want every element, in whatever order. Sorted.
 const MEMBERS: &str = "\
-    assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
+    all alleq allmatch allsatisfy everyitem assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
     containsexactlyinanyorder elementsmatch equivalentto isequivalentto matcharray matchelements samedeepmembers \
     samemembers shouldcontainexactlyinanyorder toequalcanonicalizing";
 
@@ -60,7 +60,7 @@ const TYPE: &str = "\
     a an assertfailswith assertinstanceof assertisinstance assertkindof assertraises assertthrows bea beakindof \
     bean beaninstanceof beinstanceof bekindof dothrow expectexception instanceof isa iserr isinstance \
     isinstanceof iserror iskindof isnone isok issome istype kindof mustbeinstanceof mustbekindof mustraise \
-    panics raise raiseerror raises raiseexception rejected rejects rejectedwith throw throwerror throws \
+    panics throwsexactly throwsexactlyasync throwsany throwsanyasync raise raiseerror raises raiseexception rejected rejects rejectedwith throw throwerror throws \
     tobeinstanceof tobetypeof tothrow tothrowerror typeof xctassertthrowserror";
 
 /// Words that any value will do for.

@@ -60,9 +60,9 @@ pub(super) fn is_check(command: &Command) -> bool {
 
 /// Words that a command must keep: without them it checks less.
 const STRICT: &str = "\
-    coverage cov covfailunder failunder strict strictmarkers strictconfig check alltargets workspace all \
+    coverage typecheck cov covfailunder failunder strict strictmarkers strictconfig check alltargets workspace all \
     allfeatures race forbidonly forbidpending ci werror dwarnings d maxwarnings locked frozenlockfile frozen \
-    failonrisky failonwarning failonskipped failonincomplete vet doctestmodules doc recursive checkcoverage \
+    failonrisky xfatalwarnings failonwarning failonskipped failonincomplete vet doctestmodules doc recursive checkcoverage \
     noemit diff exitcode errorexitcode fail failoninconclusive shuffle randomize random warningsaserrors immutable failonempty \
     bail failzerotests errorondeprecated reporterrors failurelevel strictequality denywarnings verify \
     detectopenhandles";
@@ -77,7 +77,7 @@ const LOOSE: &str = "\
     onlychanged onlyfailures lastfailed lf changed changedsince since related findrelatedtests ignorefailures \
     continue allowfailure noservererrors silentfail e forceexit test package p nodoctest disable disablewarnings \
     noerror fn denames namepattern testnameregex invert allowempty rerunfailingtestscount allownoteststorun \
-    ignoreerrors skipdirs skipfiles failureexitcode muteexitstatus allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
+    ignoreerrors skipdirs skipfiles excludepattern failureexitcode muteexitstatus allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
 
 /// Words that say how something is shown or how fast it is.
 const NEUTRAL: &str = "\
@@ -160,7 +160,10 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
     let mut other = false;
     for flag in &lost {
         match () {
-            () if listed(STRICT, &flag.name) => {
+            () if listed(STRICT, &flag.name)
+                || flag.value == "pipefail"
+                || flag.shown == "-W" && flag.value.starts_with("error") =>
+            {
                 return Change::Weaker(format!("{} is gone", flag.shown));
             }
             () if listed(LOOSE, &flag.name) => verdict = Change::Stricter,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     flags::{self, Change},
-    keys::{Trend, plain, severity, trend},
+    keys::{Trend, plain, severity, trend, weight},
     read::Setting,
     shell::{self, Command},
 };
@@ -56,6 +56,14 @@ pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut
         match is.get(path) {
             Some(after) => changed(path, before, after, strict, out),
             None if moved.contains(&path) => {}
+            None if replaced(path, &was, &is) => {
+                out.unknown(
+                    "a hook takes the place of another",
+                    before[0].line,
+                    &before[0].shown(),
+                    "",
+                );
+            }
             None => removed(path, before, strict, out),
         }
     }
@@ -84,6 +92,13 @@ fn moved_elements<'s>(was: &'s Groups<'_>, is: &Groups<'_>) -> Vec<&'s Vec<Strin
         })
         .map(|(path, _)| path)
         .collect()
+}
+
+/// As many hooks as before, of which one is another.
+fn replaced(path: &[String], was: &Groups<'_>, is: &Groups<'_>) -> bool {
+    let hook = |p: &[String]| p.last().is_some_and(|k| k == "id") && p.iter().any(|k| k == "hooks");
+    let count = |groups: &Groups<'_>| groups.keys().filter(|p| hook(p)).count();
+    hook(path) && count(is) >= count(was)
 }
 
 fn value<'s>(settings: &[&'s Setting]) -> &'s str {
@@ -148,6 +163,9 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
                 weaker(format!("{name} is reported less severely"));
             }
         }
+        Trend::Weight if weight(is) > weight(was) || weight(is).is_none() => {
+            weaker(format!("{name} lets more findings pass"));
+        }
         Trend::LeftOut | Trend::TakenIn => elements(path, kind, before, after, out),
         Trend::Condition => weaker(format!("{name} is another condition")),
         Trend::Options => options(&name, before, after, out),
@@ -161,7 +179,7 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
             );
         }
         Trend::Shell if stops(was) && !stops(is) => weaker(format!("{name} goes on after a failure")),
-        Trend::Shell | Trend::Check | Trend::On | Trend::Off | Trend::Command | Trend::Unknown => {}
+        Trend::Shell | Trend::Check | Trend::On | Trend::Off | Trend::Command | Trend::Weight | Trend::Unknown => {}
     }
 }
 
@@ -201,6 +219,8 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
         Trend::Bar => weaker(format!("the bar {name} is gone")),
         Trend::On if on(was) => weaker(format!("{name} is gone")),
         Trend::Check => weaker(format!("{name} is not looked for any more")),
+        // Without it the middle one counts.
+        Trend::Weight if weight(was) == Some(1) => weaker(format!("{name} is gone")),
         Trend::Severity if severity(was).is_some_and(|s| s > 0) => weaker(format!("{name} is not reported any more")),
         Trend::TakenIn => weaker(format!("{name} is gone")),
         Trend::Options => options(&name, before, &[], out),
@@ -338,6 +358,21 @@ fn options(name: &str, before: &[&Setting], after: &[&Setting], out: &mut Judged
         Change::Weaker(why) => out.weaker(format!("{name}: {why}"), line, &was, &is),
         Change::Other => out.unknown("options change whose meaning is not known", line, &was, &is),
         Change::Same | Change::Stricter => {}
+    }
+}
+
+/// A file that is nothing but options of its program.
+pub(super) fn program_options(old: &str, new: &str, out: &mut Judged) {
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let command = |text: &str| {
+        let found = shell::commands(&format!("options {}", joined(text)), shell::Default::Stops);
+        found.into_iter().next()
+    };
+    let (Some(was), Some(is)) = (command(old), command(new)) else {
+        return;
+    };
+    if let Change::Weaker(why) = flags::compare(&was, &is) {
+        out.weaker(why, 1, &joined(old), &joined(new));
     }
 }
 

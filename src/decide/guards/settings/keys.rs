@@ -18,6 +18,8 @@ pub(super) enum Trend {
     Off,
     /// error, warn, off.
     Severity,
+    /// The weight from which on a finding counts: more is weaker.
+    Weight,
     /// What is left out: an element more is weaker.
     LeftOut,
     /// What is taken in: an element less is weaker.
@@ -71,7 +73,7 @@ const ON: &str = "\
     nullable";
 
 const ON_STARTS: &str = "\
-    failon failif failwhen disallow warn strict nofallthrough nounused noimplicit forbid require enforce check \
+    failon coveragefailon failif failwhen disallow warn strict nofallthrough nounused noimplicit forbid require enforce check \
     bestrict deny report erroron dieon";
 
 const OFF: &str = "\
@@ -93,7 +95,7 @@ const LEFT_OUT: &str = "\
     excludetestsmatching excludetest excludeclassnamepatterns excludeengines";
 
 const TAKEN_IN: &str = "\
-    pattern testfilepattern filelist \
+    pattern testglobs testfilepattern filelist \
     select extendselect enable enabled include files testmatch testregex testpaths spec specs roots source \
     sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
     filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
@@ -101,14 +103,14 @@ const TAKEN_IN: &str = "\
     requiredplugins packages enabledrules rulesdir events jobs workspaces";
 
 const CONDITIONS: &str = "\
-    if when only rules condition runif skipif defaultfilter";
+    if when only rules condition runif skipif defaultfilter changes";
 
 const COMMANDS: &str = "\
     run script scripts beforescript afterscript command commands entry cmd cmds exec bash sh pwsh powershell \
     steps install beforeinstall argv precommit prepush testcommand buildcommand task commandspre commandspost";
 
 const OPTIONS: &str = "\
-    addopts arg compilerarg args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
+    addopts scalacoptions javacoptions arg compilerarg args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
     arguments";
 
 const SET_UP: &str = "\
@@ -163,6 +165,9 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     {
         return Trend::Check;
     }
+    if let Some(known) = by_one_key(last, value, within(&["hooks"])) {
+        return known;
+    }
     let rules = within(&RULES)
         || matches!(last.as_str(), "level" | "severity")
         || last.starts_with("dotnet") && last.ends_with("severity");
@@ -192,7 +197,12 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if number && !element {
         // MSBuild's bar for coverage has the name that others give to limits.
         let bar = last == "threshold" && within(&["propertygroup", "testcoverage"]);
-        if bar || is(BARS) || last.starts_with("minimum") || last.starts_with("mincov") {
+        if bar
+            || is(BARS)
+            || last.starts_with("minimum")
+            || last.starts_with("mincov")
+            || last.starts_with("coverageminimum")
+        {
             return Trend::Bar;
         }
         if is(LIMITS)
@@ -235,6 +245,19 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     Trend::Unknown
 }
 
+/// Keys of one product each.
+fn by_one_key(key: &str, value: &str, hooks: bool) -> Option<Trend> {
+    match key {
+        // A hook of pre-commit.
+        "id" if hooks => Some(Trend::Check),
+        // What Python says of warnings.
+        "pythonwarnings" if severity(value).is_some() => Some(Trend::Severity),
+        // From which weight on a finding is told.
+        "threshold" | "failthreshold" | "typecheckingmode" if weight(value).is_some() => Some(Trend::Weight),
+        _ => None,
+    }
+}
+
 /// `too-many-lines-threshold`
 fn is_lint_limit(key: &str) -> bool {
     key.ends_with("threshold") && ["too", "complexity", "size", "bools"].iter().any(|w| key.contains(w))
@@ -263,6 +286,17 @@ pub(super) fn severity(value: &str) -> Option<u8> {
     })
 }
 
+/// low, medium, high; strict, standard, basic, off.
+pub(super) fn weight(value: &str) -> Option<u8> {
+    Some(match value.to_lowercase().as_str() {
+        "low" | "ignore" | "strict" => 1,
+        "default" | "medium" | "moderate" | "standard" | "recommended" => 2,
+        "high" | "max" | "critical" | "basic" => 3,
+        "off" => 4,
+        _ => return None,
+    })
+}
+
 /// The file decides which tests and checks run, and how hard they are.
 pub(super) fn is_gate(normal: &str) -> bool {
     let name = normal.rsplit('/').next().unwrap_or_default();
@@ -272,7 +306,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
         .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
         dockerfile jenkinsfile nx.json turbo.json .taprc deno.json commitlint.config azure-pipelines docker-compose compose. \
-        build.gradle settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
+        build.gradle build.sbt settings.gradle jest.setup .ruff bitbucket-pipelines cloudbuild.";
     let names = "\
         package.json pyproject.toml setup.cfg tox.ini pytest.ini .pytest.ini .coveragerc mypy.ini .mypy.ini \
         ruff.toml .flake8 .pylintrc pylintrc pyrightconfig.json noxfile.py cargo.toml clippy.toml .clippy.toml \
@@ -322,6 +356,7 @@ pub(super) fn is_manifest(normal: &str) -> bool {
             | "pom.xml"
             | "composer.json"
             | "mix.exs"
+            | "build.sbt"
             | "deno.json"
             | "settings.gradle"
             | "docker-compose.yml"

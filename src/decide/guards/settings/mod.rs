@@ -4,6 +4,7 @@
 mod flags;
 mod groovy;
 mod judge;
+mod keyed;
 mod keys;
 mod leak;
 mod read;
@@ -26,6 +27,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
             script(file, &mut judged);
         } else if keys::is_gate(&file.normal) {
             gate(file, &mut judged);
+        }
+        if is_script(file) && judged.hits.is_empty() {
+            judged.hits.extend(goes_on(file));
         }
         if is_script(file) || keys::is_gate(&file.normal) {
             judged
@@ -51,8 +55,11 @@ fn gate(file: &File<'_>, out: &mut Judged) {
     if recipes::compare(file.name(), old, new, out) && file.name() != "rakefile" {
         return;
     }
+    if file.name() == ".rspec" {
+        return judge::program_options(old, new, out);
+    }
     let Some(format) = format(file.name()) else {
-        if file.change.old.is_some() && file.name() != ".rspec" {
+        if file.change.old.is_some() {
             let hit = Hit::new(
                 "gate-changed",
                 GuardVerdict::NeedsHuman,
@@ -143,6 +150,35 @@ fn gates(diff: &Diff, files: &[File<'_>], file: &File<'_>) -> bool {
         texts.chain(changed).any(|t| t.to_lowercase().contains(name))
     };
     in_hooks(file) || named || file.kind == Kind::Ci || started()
+}
+
+/// A script that stopped at the first failure, and no longer does.
+fn goes_on(file: &File<'_>) -> Option<Hit> {
+    let (old, new) = (file.old?, file.new?);
+    let stops = |text: &str| {
+        text.lines()
+            .map(str::trim)
+            .any(|l| l.starts_with("set -") && stop_flags(l))
+    };
+    let head = |text: &str| {
+        text.lines()
+            .next()
+            .is_some_and(|l| l.starts_with("#!") && stop_flags(l))
+    };
+    let still = stops(new) || head(new) || new.contains("trap ");
+    let line = old.lines().find(|l| l.trim().starts_with("set -")).unwrap_or_default();
+    ((stops(old) || head(old)) && !still).then(|| {
+        let why = "the script goes on after a failure".to_owned();
+        Hit::new("swallowed-failure", GuardVerdict::Reject, why)
+            .at(1)
+            .change(line, "")
+    })
+}
+
+/// `set -e`, `set -euo pipefail`, `set -o errexit`
+fn stop_flags(line: &str) -> bool {
+    let short = |w: &str| w.starts_with('-') && !w.starts_with("--") && w.contains('e');
+    line.split_whitespace().any(|w| short(w) || w == "errexit")
 }
 
 fn script(file: &File<'_>, out: &mut Judged) {

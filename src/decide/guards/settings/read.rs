@@ -42,6 +42,8 @@ pub(super) enum Format {
     Xml,
     /// Gradle's older language.
     Groovy,
+    /// Elixir's and Scala's build files.
+    Keyed,
     Code(Grammar),
 }
 
@@ -52,10 +54,10 @@ pub(super) fn format(name: &str) -> Option<Format> {
         }
         "yml" | "yaml" | "clang-tidy" | "neon" => Format::Yaml,
         "toml" => Format::Toml,
-        "ini" | "cfg" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig" | "conf" | "npmrc" => {
-            Format::Ini
-        }
+        "ini" | "cfg" | "shellcheckrc" | "properties" | "flake8" | "coveragerc" | "pylintrc" | "editorconfig"
+        | "conf" | "npmrc" => Format::Ini,
         "gradle" => Format::Groovy,
+        "exs" | "sbt" => Format::Keyed,
         "xml" | "csproj" | "props" | "targets" | "dist" | "runsettings" => Format::Xml,
         _ => match Grammar::of(name) {
             Some(grammar) => Format::Code(grammar),
@@ -98,6 +100,7 @@ pub(super) fn read(text: &str, format: Format) -> Option<Vec<Setting>> {
             out.table(table.get_ref(), text);
         }
         Format::Groovy => out.groovy(text),
+        Format::Keyed => out.keyed(text),
         Format::Ini => out.ini(text),
         Format::Xml => out.xml(text)?,
     }

@@ -152,8 +152,11 @@ fn jenkins(text: &str) -> Targets {
     let mut out = Targets::new();
     let mut stage = String::from("pipeline");
     let mut lenient = false;
-    for (at, raw) in text.lines().enumerate() {
-        let line = raw.trim();
+    for (at, line) in text
+        .lines()
+        .enumerate()
+        .flat_map(|(at, l)| blocks(l).into_iter().map(move |b| (at, b)))
+    {
         let quoted = |l: &str| {
             l.split(['\'', '"'])
                 .find(|p| p.trim_matches(['(', ' ']).len() > 1)
@@ -192,6 +195,28 @@ fn jenkins(text: &str) -> Targets {
                 }),
         );
     }
+    out
+}
+
+/// The parts of a line, each with the brace that opens what follows: blocks may open and close within a line.
+fn blocks(line: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut quote = None;
+    let mut from = 0;
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), _) if open == c => quote = None,
+            (None, '{' | '}' | ';') => {
+                let end = if c == '{' { at + 1 } else { at };
+                out.push(line[from..end].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(line[from..].trim());
+    out.retain(|part| !part.is_empty());
     out
 }
 
@@ -319,5 +344,19 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
     let kept = refused(new);
     for pattern in refused(old).iter().filter(|p| !kept.contains(p)) {
         out.weaker("the script no longer refuses it", 1, pattern, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::blocks;
+
+    #[test]
+    fn blocks_of_a_line() {
+        assert_eq!(
+            blocks("stage('a { b') { steps { sh 'npm test; true' } }"),
+            ["stage('a { b') {", "steps {", "sh 'npm test; true'"]
+        );
+        assert_eq!(blocks("when { branch 'x' }"), ["when {", "branch 'x'"]);
     }
 }

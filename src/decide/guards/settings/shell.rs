@@ -218,6 +218,15 @@ fn is_prefix(word: &str) -> bool {
         )
 }
 
+/// A name alone in parentheses, in capitals as variables are.
+fn is_variable(rest: impl Iterator<Item = char>) -> bool {
+    let inside: String = rest.skip(1).take(60).take_while(|c| *c != ')').collect();
+    !inside.is_empty()
+        && inside
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}
+
 fn tokens(script: &str) -> Vec<Token> {
     let mut out = Vec::new();
     let mut word = String::new();
@@ -256,6 +265,11 @@ fn tokens(script: &str) -> Vec<Token> {
                 out.push(Token::Line);
             }
             ' ' | '\t' | '\r' => push(&mut out, &mut word, &mut open),
+            // `$(NAME)` of make is a word like any other.
+            '$' if chars.peek() == Some(&'(') && is_variable(chars.clone()) => {
+                word.push('$');
+                word.extend(chars.by_ref().skip(1).take_while(|c| *c != ')'));
+            }
             '$' if chars.peek() == Some(&'{') => {
                 word.push('$');
                 for inner in chars.by_ref() {

@@ -299,7 +299,10 @@ impl Lower<'_> {
         }
         vec![match shape(self.ast.grammar, raw.kind()) {
             Shape::Through => {
-                let kids = self.list(raw);
+                let kids = match value_of_cast(raw) {
+                    Some(value) => self.lower(value),
+                    None => self.list(raw),
+                };
                 if kids.is_empty() && raw.child_count() == 0 {
                     return vec![self.new_node(Kind::Other, raw, 0..0)];
                 }
@@ -325,10 +328,15 @@ impl Lower<'_> {
         if constant {
             return self.new_node(Kind::Constant, raw, 0..0);
         }
-        let kids = match kind {
+        let mut kids = match kind {
             Kind::Name | Kind::Number | Kind::Constant => Vec::new(),
             _ => self.list(raw),
         };
+        // Kotlin's grammar gives the parts of a path one by one: `@kotlin.test.Ignore`.
+        let is_name = |k: &Id| self.ast.nodes[*k].kind == Kind::Name;
+        if kind == Kind::Mark && self.ast.grammar == Grammar::Kotlin && kids.iter().all(is_name) {
+            kids = kids.pop().into_iter().collect();
+        }
         self.node(kind, raw, word, kids)
     }
 
@@ -353,6 +361,16 @@ impl Lower<'_> {
             }
         }
         self.node(Kind::Text, raw, 0..0, kids)
+    }
+}
+
+/// What a cast is made of: the type says nothing of the value.
+fn value_of_cast(raw: Raw<'_>) -> Option<Raw<'_>> {
+    let last = u32::try_from(raw.named_child_count().checked_sub(1)?).ok()?;
+    match raw.kind() {
+        "as_expression" | "satisfies_expression" | "type_cast_expression" => raw.named_child(0),
+        "cast_expression" => raw.named_child(last),
+        _ => None,
     }
 }
 

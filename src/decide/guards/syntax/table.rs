@@ -279,7 +279,7 @@ const OTHERS: List = &[
     (Shape::Function, "local_function_statement secondary_constructor"),
     (
         Shape::Class,
-        "object_declaration companion_object struct_declaration trait_declaration enum_class_body",
+        "object_declaration companion_object struct_declaration trait_declaration",
     ),
     (Shape::Is(Kind::Params), "function_value_parameters class_parameters"),
     (
@@ -288,7 +288,7 @@ const OTHERS: List = &[
     ),
     (
         Shape::Is(Kind::Block),
-        "compilation_unit compound_statement colon_block statements",
+        "compilation_unit compound_statement colon_block statements enum_class_body",
     ),
     (Shape::If, "else_if_clause"),
     (Shape::Loop, "foreach_statement do_while_statement"),
