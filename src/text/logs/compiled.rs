@@ -303,6 +303,17 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
+    /// Whether the line between two places is known to be a candidate.
+    pub(super) fn holds(&self, start: usize, end: usize) -> bool {
+        match self.always.get() {
+            Some(Some(lines)) => lines
+                .get(lines.partition_point(|line| *line < start))
+                .is_some_and(|line| *line < end),
+            Some(None) => true,
+            None => false,
+        }
+    }
+
     /// A place in the next line that is a candidate, at or behind the one that starts at a place. Places only grow.
     pub(super) fn next(&self, compiled: &Compiled, near_start: bool, text: &str, at: usize) -> Option<usize> {
         let lines = if near_start { &self.near_start } else { &self.always };

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Level,
+    compiled::Ahead,
     line::Line,
     memo::Memo,
     shape::{Shape, State, Trait, continues, follow, is_header, state_of},
@@ -85,17 +86,25 @@ pub(super) struct Window<'a, 'm> {
     last: bool,
     now: DateTime<Utc>,
     memo: &'m RefCell<Memo>,
+    ahead: &'m Ahead,
     /// Lines that were taken apart last, by where they start: one event's neighbours are the next one's lines.
     recent: RefCell<[Option<Read<'a>>; RECENT]>,
 }
 
 impl<'a, 'm> Window<'a, 'm> {
-    pub(super) fn new(text: &'a str, last: bool, now: DateTime<Utc>, memo: &'m RefCell<Memo>) -> Self {
+    pub(super) fn new(
+        text: &'a str,
+        last: bool,
+        now: DateTime<Utc>,
+        memo: &'m RefCell<Memo>,
+        ahead: &'m Ahead,
+    ) -> Self {
         Self {
             text,
             last,
             now,
             memo,
+            ahead,
             recent: RefCell::default(),
         }
     }
@@ -106,7 +115,13 @@ impl<'a, 'm> Window<'a, 'm> {
         if let Some((_, line)) = recent.iter().flatten().find(|(known, _)| *known == start) {
             return line.clone();
         }
-        let line = Rc::new(self.memo.borrow_mut().line(&self.text[start..end], self.now));
+        let raw = &self.text[start..end];
+        // Healthy lines are of many kinds: remembered as well, they would take the place of what fails.
+        let line = Rc::new(if self.ahead.holds(start, end) {
+            self.memo.borrow_mut().line(raw, self.now)
+        } else {
+            Line::read(raw, self.now).0
+        });
         recent.rotate_right(1);
         recent[0] = Some((start, line.clone()));
         line

@@ -17,7 +17,7 @@ use super::{
 use crate::text::signature::{template, usual, visible};
 
 /// Bytes of all texts with what is known of them.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 const LONGEST_TEXT: usize = 2048;
 /// Looks after which it is judged whether remembering pays, and the share of hits that pays: one in so many.
 const TRIAL: u64 = 4096;

@@ -133,8 +133,8 @@ pub struct Found {
 pub fn open_tail(text: &str, now: DateTime<Utc>) -> usize {
     let last = text.strip_suffix('\n').unwrap_or(text);
     let line = last.rfind('\n').map_or(0, |newline| newline + 1);
-    let memo = RefCell::default();
-    let window = Window::new(text, true, now, &memo);
+    let (memo, ahead) = (RefCell::default(), Ahead::default());
+    let window = Window::new(text, true, now, &memo, &ahead);
     text.len() - window.begin(line, 0)
 }
 
@@ -242,7 +242,8 @@ impl Reading {
             return;
         }
         self.scanned = end;
-        let window = Window::new(&text[..end], last, self.matcher.now, &self.memo);
+        let ahead = Ahead::default();
+        let window = Window::new(&text[..end], last, self.matcher.now, &self.memo, &ahead);
         if self.first && end > 0 {
             self.first = false;
             let line = window.text.lines().next().unwrap_or_default();
@@ -252,7 +253,6 @@ impl Reading {
         }
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
-        let ahead = Ahead::default();
         while self.at < end {
             let Some(hit) = ahead.next(compiled, self.matcher.near_start, window.text, self.at) else {
                 self.at = end;
