@@ -71,6 +71,9 @@ pub struct Group {
     pub last_seen: DateTime<Utc>,
     /// The source that reported it is looked at for the first time.
     pub first_sight: bool,
+    /// Its last event is so old that it may say nothing about today, such as of a workflow that nobody runs any more.
+    #[serde(default)]
+    pub stale: bool,
     /// Looks in a row before a symptom speaks for itself.
     #[serde(default = "bad_looks")]
     pub fire_after: u32,
@@ -105,7 +108,7 @@ pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
 }
 
 /// A known entry comes back as news after this long.
-const QUIET: TimeDelta = TimeDelta::days(7);
+pub const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
 const RISE_P: f64 = 0.01;
 /// Looks in a row before a symptom speaks for itself, where the owner says nothing else.
@@ -116,7 +119,8 @@ pub const fn flap_looks(fire_after: u32) -> u32 {
     3 * fire_after
 }
 
-/// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
+/// Where a group stands. A probe that is down, a failed deployment and a red default branch speak at first sight too;
+/// everything else is inventory then.
 pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
     if group.severity < Severity::Error {
         return Standing::Mild;
@@ -173,6 +177,11 @@ fn first_time(group: &Group) -> Standing {
         Standing::Open {
             generation: 1,
             why: "seen by this look".to_owned(),
+        }
+    } else if group.first_sight && group.kind == SignalKind::Ci && !group.stale {
+        Standing::Open {
+            generation: 1,
+            why: "red at first sight".to_owned(),
         }
     } else if group.first_sight {
         Standing::Inventory

@@ -102,7 +102,8 @@ pub(super) fn group(
         };
         let sig = &key;
         let row = row_of(key.clone(), &signals, old.as_ref());
-        let group = group_of(&row, &signals, first_sight);
+        let mut group = group_of(&row, &signals, first_sight);
+        group.stale = ctx.now() - group.last_seen >= dedup::QUIET;
         let incident = ctx.store().incident_of(sig)?;
         let before = |old| before(ctx, old, &row, (incident.as_ref(), group.first_seen), &gaps);
         let facts = old.as_ref().map(before).transpose()?;
@@ -320,6 +321,7 @@ fn group_of(row: &SignatureRow, signals: &[&Signal], first_sight: bool) -> Group
         first_seen: signals.iter().map(|s| s.first_seen).min().unwrap_or(row.first_seen),
         last_seen: signals.iter().map(|s| s.last_seen).max().unwrap_or(row.last_seen),
         first_sight,
+        stale: false,
         fire_after: fire_after(row),
     }
 }
