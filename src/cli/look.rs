@@ -19,13 +19,17 @@ use crate::{
     adapters::{github::GitHub, http::Http},
     collect::{self, CollectContext, HttpCache},
     config::{
-        Config, Home, Mode, Repo,
+        Config, Home, Mode, REGISTRIES, Repo,
         env::Environment,
         load::{LoadError, Purpose, Sources, from_text, load_for},
     },
     decide,
     exit::{Exit, Fault},
-    model::{RepoName, Slot, page::SeenPage, pull::Rules},
+    model::{
+        RepoName, Slot,
+        page::{Domain, SeenPage},
+        pull::Rules,
+    },
     render::look::{self as render, SeenRepo},
     steps::equipped,
     text::{Redactor, Untrusted, clean},
@@ -52,7 +56,7 @@ pub struct LookArgs {
     #[arg(long, value_name = "URL", default_value = "https://api.github.com")]
     github_api: Url,
     /// List of the registries of domains (RDAP)
-    #[arg(long, value_name = "URL", default_value = "https://data.iana.org/rdap/dns.json")]
+    #[arg(long, value_name = "URL", default_value = REGISTRIES)]
     registries: Url,
 }
 
@@ -65,6 +69,8 @@ enum What {
 struct Wanted {
     slot: String,
     what: What,
+    /// The registered name that a page stands under, where its registry says when it ends.
+    domain: Option<String>,
 }
 
 /// What was found, in the order in which it was asked for.
@@ -117,7 +123,7 @@ async fn look(
     let (sources, cache) = (collect::Sources::new(), HttpCache::default());
     let mut ctx = CollectContext::new(config, &http, &redactor, global.clock(), &sources, &cache);
     ctx.resample = RESAMPLE;
-    let mut pages = collect::pages(&ctx, args.registries.clone()).await;
+    let mut pages = collect::pages(&ctx).await;
     let mut found = Vec::new();
     for wanted in wanted {
         let slot = Slot::parse(&wanted.slot)?;
@@ -188,18 +194,26 @@ fn named(what: Vec<What>) -> Vec<Wanted> {
             .find(|name| !taken.contains(name));
         let slot = free.expect("there is always another number");
         taken.insert(slot.clone());
-        wanted.push(Wanted { slot, what });
+        wanted.push(Wanted {
+            slot,
+            what,
+            domain: None,
+        });
     }
     wanted
 }
 
 impl Wanted {
-    /// A probe goes to one host: what sends its visitors elsewhere is watched there.
+    /// A probe goes to one host: what sends its visitors elsewhere is watched there. A domain is watched whose end is told.
     fn settle(&mut self, found: &Found) {
-        if let (What::Page(url), Found::Page(seen)) = (&mut self.what, found)
-            && let Some(to) = seen.sends_to.as_ref().and_then(|to| Url::parse(to).ok())
-        {
+        let (What::Page(url), Found::Page(seen)) = (&mut self.what, found) else {
+            return;
+        };
+        if let Some(to) = seen.sends_to.as_ref().and_then(|to| Url::parse(to).ok()) {
             *url = to;
+        }
+        if let Domain::Until { name, .. } = &seen.domain {
+            self.domain = Some(name.clone());
         }
     }
 }
@@ -209,16 +223,22 @@ fn config_text(args: &LookArgs, wanted: &[Wanted]) -> String {
     let repos: serde_json::Map<String, Value> = wanted
         .iter()
         .map(|wanted| {
-            let repo = match &wanted.what {
+            let mut repo = match &wanted.what {
                 What::Page(url) => json!({ "health": [{ "url": url.as_str() }] }),
                 What::Repo(name) => json!({ "github": name.to_string() }),
             };
+            if let Some(domain) = &wanted.domain {
+                repo["domains"] = json!([domain]);
+            }
             (wanted.slot.clone(), repo)
         })
         .collect();
     let mut config = json!({ "mode": "observe", "repos": repos });
     if args.github_api.as_str() != GITHUB_API {
         config["github"] = json!({ "api": args.github_api.as_str() });
+    }
+    if args.registries.as_str() != REGISTRIES {
+        config["network"] = json!({ "registries": args.registries.as_str() });
     }
     serde_json::to_string_pretty(&config).expect("plain values are JSON") + "\n"
 }
@@ -335,7 +355,7 @@ async fn rules(ctx: &CollectContext<'_>, name: &RepoName) -> Result<Rules, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::page::{Certificate, Domain, PageState};
+    use crate::model::page::{Certificate, PageState};
 
     #[test]
     fn what_is_looked_at_is_a_page_or_a_repository() {
@@ -376,11 +396,18 @@ mod tests {
             ms: Some(3),
             samples: 1,
             certificate: Certificate::Unknown,
-            domain: Domain::None,
+            domain: Domain::Until {
+                name: "shop.example".to_owned(),
+                at: DateTime::UNIX_EPOCH,
+            },
             signals: Vec::new(),
         };
         wanted[2].settle(&Found::Page(page.clone()));
-        assert!(config_text(&args, &wanted).contains("\"https://www.shop/en\""));
+        let value: Value = serde_json::from_str(&config_text(&args, &wanted)).unwrap();
+        let page_of_shop = &value["repos"]["shop-3"];
+        assert_eq!(page_of_shop["health"][0]["url"], "https://www.shop/en");
+        assert_eq!(page_of_shop["domains"], json!(["shop.example"]));
+        assert_eq!(value["network"]["registries"], "https://iana.example/dns.json");
         assert_eq!(exit(&[Found::Page(page.clone())]), Exit::Ok);
         page.state = PageState::Blind("HTTP 429".to_owned());
         assert_eq!(exit(&[Found::Page(page)]), Exit::Blind);

@@ -240,6 +240,11 @@ impl<'a> Session<'a> {
         crate::text::Untrusted::new(text, self.ctx.redactor).line(max)
     }
 
+    /// As [`Self::line`], the value of a field of outside data.
+    pub(super) fn field(&self, name: &str, value: &str, max: usize) -> String {
+        self.line(&self.ctx.redactor.redact_field(name, value), max)
+    }
+
     /// Outside text of several lines: cleaned, redacted, at most `max` characters.
     pub(super) fn text(&self, text: &str, max: usize) -> String {
         let text = self.ctx.redactor.redact(&clean(text));

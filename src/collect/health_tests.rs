@@ -269,3 +269,11 @@ fn a_certificate_is_judged_by_its_own_lifetime() {
     assert_eq!(class(6 * day, 3 * day), None, "a six-day certificate is renewed late");
     assert_eq!(class(6 * day, day).as_deref(), Some("tls-expiry"));
 }
+
+#[test]
+fn a_page_of_which_nothing_is_asked_may_be_of_any_length() {
+    let server = Server::start(|_| reply(200, &[], &"<p>much</p>".repeat(200_000)));
+    assert_eq!(word(&look_at(&server, "/", |_| {})), "up");
+    let searched = look_at(&server, "/", |probe| probe.contains = Some("much".to_owned()));
+    assert_eq!(word(&searched), "blind too-large", "what is searched has to be read");
+}

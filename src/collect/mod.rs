@@ -7,6 +7,7 @@ mod declared;
 mod declared_fetch;
 mod declared_spec;
 mod deploys;
+mod domains;
 mod exec;
 #[doc(hidden)]
 pub mod fuzz;
@@ -75,7 +76,7 @@ enum Scope {
     Repo,
 }
 
-static TABLE: [Collector; 8] = [
+static TABLE: [Collector; 9] = [
     Collector {
         name: "health",
         enabled: |_, target| !target.health.is_empty(),
@@ -115,6 +116,13 @@ static TABLE: [Collector; 8] = [
         name: "vercel",
         enabled: |_, target| target.vercel.is_some(),
         collect: |session, place| Box::pin(vercel::collect(session, place)),
+        probes: false,
+        scope: Scope::Target,
+    },
+    Collector {
+        name: "domains",
+        enabled: |_, target| !target.domains.is_empty(),
+        collect: |session, place| Box::pin(domains::collect(session, place)),
         probes: false,
         scope: Scope::Target,
     },

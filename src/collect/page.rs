@@ -22,10 +22,10 @@ use crate::{
     },
 };
 
-/// The first probe of each repo that has one. `registries` is the address of IANA's list of them.
-pub async fn pages(ctx: &CollectContext<'_>, registries: Url) -> BTreeMap<Slot, SeenPage> {
+/// The first probe of each repo that has one.
+pub async fn pages(ctx: &CollectContext<'_>) -> BTreeMap<Slot, SeenPage> {
     let session = Session::new(ctx);
-    let registries = Registries::new(&session, registries);
+    let registries = Registries::new(&session);
     let probes = ctx.config.repos.values().filter_map(|repo| {
         let target = repo.targets.first()?;
         Some((Place::new("health", repo, target, &target.name), target.health.first()?))

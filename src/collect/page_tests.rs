@@ -26,7 +26,8 @@ fn nowhere() -> Url {
 fn look(url: Url, registries: Url) -> SeenPage {
     let mut target = testing::target();
     target.health = vec![testing::probe(url)];
-    let config = testing::config(target);
+    let mut config = testing::config(target);
+    config.registries = registries;
     let redactor = Redactor::default();
     let http = Http::trusting(redactor.clone(), &[CA]);
     let clock = Clock::start(Some(testing::NOW.parse().unwrap()));
@@ -37,7 +38,7 @@ fn look(url: Url, registries: Url) -> SeenPage {
         .enable_all()
         .build()
         .unwrap();
-    let pages = runtime.block_on(pages(&ctx, registries));
+    let pages = runtime.block_on(pages(&ctx));
     pages.into_values().next().unwrap()
 }
 

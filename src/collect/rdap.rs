@@ -7,11 +7,13 @@ use serde::Deserialize;
 use tokio::sync::OnceCell;
 use url::{Host, Url};
 
-use super::context::Session;
+use super::{
+    context::{Blind, Session},
+    probe::check_json,
+};
 use crate::{
     adapters::http::{Redirects, Request, Response},
     model::page::Domain,
-    text::json as strict,
 };
 
 /// Names below a registry's suffix that are asked for: `example.co.uk` is the second one below `uk`.
@@ -20,8 +22,7 @@ const MOST_NAMES: usize = 2;
 /// Who answers for which names; the list is read once, when the first name wants it.
 pub(super) struct Registries<'a> {
     session: &'a Session<'a>,
-    list: Url,
-    read: OnceCell<Result<Vec<Registry>, String>>,
+    read: OnceCell<Result<Vec<Registry>, Blind>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,10 +32,9 @@ struct Registry {
 }
 
 impl<'a> Registries<'a> {
-    pub(super) fn new(session: &'a Session<'a>, list: Url) -> Self {
+    pub(super) fn new(session: &'a Session<'a>) -> Self {
         Self {
             session,
-            list,
             read: OnceCell::new(),
         }
     }
@@ -47,47 +47,57 @@ impl<'a> Registries<'a> {
         if !host.contains('.') {
             return Domain::None;
         }
-        match self.ask(&host).await {
+        match self.ends(&host).await {
             Ok((name, at)) => Domain::Until {
                 name: self.session.line(&name, 100),
                 at,
             },
-            Err(why) => Domain::Unknown(self.session.line(&why, 200)),
+            Err(why) => Domain::Unknown(self.session.line(&why.detail, 200)),
         }
     }
 
-    async fn ask(&self, host: &str) -> Result<(String, DateTime<Utc>), String> {
+    /// The registered name that this host stands under, and when its registration ends.
+    pub(super) async fn ends(&self, host: &str) -> Result<(String, DateTime<Utc>), Blind> {
         let list = self.read.get_or_init(|| self.registries()).await.as_ref();
         let registries = list.map_err(Clone::clone)?;
-        let (base, names) = responsible(registries, host).ok_or("no registry is listed for it")?;
+        let (base, names) =
+            responsible(registries, host).ok_or_else(|| Blind::new("no-registry", "no registry is listed for it"))?;
         for name in names {
             let url = base
                 .join(&format!("domain/{name}"))
-                .map_err(|_| "the registry's address is none")?;
-            let answer = self.get(&url).await.map_err(|why| format!("its registry: {why}"))?;
+                .map_err(|_| Blind::new("no-registry", "the registry's address is none"))?;
+            let answer = self.get(&url).await.map_err(|why| within("its registry", why))?;
             match answer.status.as_u16() {
                 200 => {
-                    let ends = ends(&answer.body).map_err(|why| format!("its registry: {why}"))?;
-                    return Ok((name, ends.ok_or("its registry does not say until when")?));
+                    let ends = ends(&answer.body).map_err(|why| within("its registry", why))?;
+                    let unsaid = || Blind::new("shape", "its registry does not say until when");
+                    return Ok((name, ends.ok_or_else(unsaid)?));
                 }
                 404 => {}
-                429 => return Err("its registry limits our calls (HTTP 429)".to_owned()),
-                code => return Err(format!("its registry answers HTTP {code}")),
+                429 => {
+                    let what = "its registry limits our calls (HTTP 429)";
+                    return Err(Blind::new("rate-limited", what));
+                }
+                code => {
+                    let what = format!("its registry answers HTTP {code}");
+                    return Err(Blind::new(format!("http-{code}"), what));
+                }
             }
         }
-        Err("its registry knows no such name".to_owned())
+        Err(Blind::new("http-404", "its registry knows no such name"))
     }
 
-    async fn registries(&self) -> Result<Vec<Registry>, String> {
-        let unread = |why: String| format!("the list of registries: {why}");
-        let answer = self.get(&self.list).await.map_err(unread)?;
-        if answer.status.as_u16() != 200 {
-            return Err(unread(format!("HTTP {}", answer.status.as_u16())));
+    async fn registries(&self) -> Result<Vec<Registry>, Blind> {
+        let unread = |why: Blind| within("the list of registries", why);
+        let answer = self.get(&self.session.ctx.config.registries).await.map_err(unread)?;
+        match answer.status.as_u16() {
+            200 => listed(&answer.body).map_err(unread),
+            429 => Err(unread(Blind::new("rate-limited", "HTTP 429"))),
+            code => Err(unread(Blind::new(format!("http-{code}"), format!("HTTP {code}")))),
         }
-        listed(&answer.body).map_err(unread)
     }
 
-    async fn get(&self, url: &Url) -> Result<Response, String> {
+    async fn get(&self, url: &Url) -> Result<Response, Blind> {
         let _permit = self.session.permit().await;
         let mut request = Request::get(url);
         request.redirects = Redirects::Elsewhere;
@@ -96,12 +106,20 @@ impl<'a> Registries<'a> {
             HeaderValue::from_static("application/rdap+json, application/json"),
         ));
         let sent = self.session.ctx.http.send(request).await;
-        sent.map_err(|error| error.failure.to_string())
+        let answer = sent.map_err(|error| Blind::new(error.failure.cause(), error.failure.to_string()))?;
+        if answer.status.as_u16() == 200 {
+            check_json(&answer)?;
+        }
+        Ok(answer)
     }
 }
 
+fn within(what: &str, why: Blind) -> Blind {
+    Blind::new(why.cause, format!("{what}: {}", why.detail))
+}
+
 /// IANA's list: which suffixes, and which addresses answer for them.
-fn listed(body: &[u8]) -> Result<Vec<Registry>, String> {
+fn listed(body: &[u8]) -> Result<Vec<Registry>, Blind> {
     #[derive(Deserialize)]
     struct List {
         services: Vec<Vec<Vec<String>>>,
@@ -133,7 +151,7 @@ fn responsible(registries: &[Registry], host: &str) -> Option<(Url, Vec<String>)
 }
 
 /// The end of a registration, where the registry tells it.
-fn ends(body: &[u8]) -> Result<Option<DateTime<Utc>>, String> {
+fn ends(body: &[u8]) -> Result<Option<DateTime<Utc>>, Blind> {
     #[derive(Deserialize)]
     struct Domain {
         #[serde(default)]
@@ -161,9 +179,8 @@ fn moment(text: &str) -> Option<DateTime<Utc>> {
     read.ok().map(|at| at.to_utc())
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, String> {
-    strict::check(body).map_err(|fault| fault.to_string())?;
-    serde_json::from_slice(body).map_err(|_| "the answer has another shape".to_owned())
+fn parse<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Blind> {
+    serde_json::from_slice(body).map_err(|_| Blind::new("shape", "the answer has another shape"))
 }
 
 #[cfg(test)]

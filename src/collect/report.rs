@@ -192,10 +192,16 @@ impl Reading<'_> {
     fn evidence(&self, given: BTreeMap<String, Value>) -> serde_json::Map<String, Value> {
         let session = self.session;
         let evidence = given.into_iter().map(|(key, value)| {
+            let field = |text: &str| Value::String(session.field(&key, text, 300));
             let value = match value {
-                Value::String(text) => Value::String(session.line(&text, 300)),
-                Value::Null | Value::Bool(_) | Value::Number(_) => value,
-                Value::Array(_) | Value::Object(_) => Value::String(session.line(&value.to_string(), 300)),
+                Value::String(text) => field(&text),
+                Value::Null | Value::Bool(_) => value,
+                // A number may be somebody's, or open a door.
+                Value::Number(number) => match field(&number.to_string()) {
+                    Value::String(text) if text == number.to_string() => Value::Number(number),
+                    redacted => redacted,
+                },
+                Value::Array(_) | Value::Object(_) => field(&value.to_string()),
             };
             (session.line(&key, 60), value)
         });

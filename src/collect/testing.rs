@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
+use chrono::{DateTime, Utc};
 use url::Url;
 
 use super::{CollectContext, Collected, HttpCache, Sources, collect};
@@ -27,6 +28,7 @@ pub(crate) fn target() -> Target {
         deploy_grace: Duration::from_mins(10),
         vercel: None,
         exec: Vec::new(),
+        domains: Vec::new(),
     }
 }
 
@@ -108,9 +110,26 @@ pub(crate) fn run_over(
     only: Option<&str>,
     http: impl FnOnce(Redactor) -> Http,
 ) -> Collected {
+    at(NOW.parse().unwrap(), config, sources, cache, only, http)
+}
+
+/// As [`run_with`], at another time.
+pub(crate) fn run_at(config: &Config, sources: &Sources, now: DateTime<Utc>) -> Collected {
+    let http = |redactor| Http::new(redactor, Vec::new());
+    at(now, config, sources, &HttpCache::default(), None, http)
+}
+
+fn at(
+    now: DateTime<Utc>,
+    config: &Config,
+    sources: &Sources,
+    cache: &HttpCache,
+    only: Option<&str>,
+    http: impl FnOnce(Redactor) -> Http,
+) -> Collected {
     let redactor = Redactor::new(config.secrets.values.values());
     let http = http(redactor.clone());
-    let clock = Clock::start(Some(NOW.parse().unwrap()));
+    let clock = Clock::start(Some(now));
     let mut ctx = CollectContext::new(config, &http, &redactor, clock, sources, cache);
     ctx.resample = [Duration::ZERO; 2];
     ctx.waking = Duration::ZERO;

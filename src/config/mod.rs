@@ -63,6 +63,8 @@ pub struct Config {
     pub railway_api: Url,
     pub vercel: VercelService,
     pub secrets: Secrets,
+    /// Where IANA's list of the registries of domains is.
+    pub registries: Url,
     /// Hosts that a redirect or a probe may reach although they resolve to loopback or private addresses.
     pub allow_private_hosts: Vec<String>,
     /// Variables that tool chains need to find themselves under another HOME, such as `RUSTUP_HOME`; no secrets.
@@ -141,6 +143,8 @@ pub struct Target {
     pub declared: Vec<DeclaredUse>,
     pub vercel: Option<VercelProject>,
     pub exec: Vec<ExecCheck>,
+    /// Registered names whose end is watched.
+    pub domains: Vec<String>,
     /// For how long a page that goes down while this is deployed is not told.
     pub deploy_grace: Duration,
 }
@@ -266,6 +270,8 @@ impl RailwayToken {
 
 /// Where Railway's API is, if the config does not say it.
 const RAILWAY_API: &str = "https://backboard.railway.com/graphql/v2";
+/// IANA publishes here which registry answers for which suffix (RFC 9224).
+pub const REGISTRIES: &str = "https://data.iana.org/rdap/dns.json";
 
 /// A project on Vercel; `VERCEL_TOKEN` opens it.
 #[derive(Debug, Clone)]

@@ -14,12 +14,14 @@ use super::{Billing, ExecOutput, Mode};
 mod environment;
 mod exec;
 mod limits;
+mod network;
 mod probes;
 mod railway;
 
 pub(super) use environment::Service;
 pub(super) use exec::Exec;
 pub(super) use limits::{Agent, Agents, Limits, Retry};
+pub(super) use network::Network;
 pub(super) use probes::{Collector, Health, JsonRpc, LogFile};
 pub(super) use railway::{Railway, RailwayApi};
 
@@ -76,7 +78,7 @@ pub(super) struct Root {
     /// Addresses of Vercel.
     #[serde(default)]
     pub vercel: vercel::Service,
-    /// What the HTTP client may reach.
+    /// What the HTTP client reaches, and may reach.
     #[serde(default)]
     pub network: Network,
     /// Where the run-time directories are. Default: beside this file.
@@ -197,6 +199,10 @@ pub(super) struct Repo {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
     pub exec: BTreeMap<String, Exec>,
+    /// Registered names whose end is watched; their registries are asked once a day (RDAP). Default: none.
+    #[serde(default)]
+    #[schemars(example = ["acme.example"])]
+    pub domains: Vec<String>,
     /// Several things that one repository deploys, by name, instead of sources of the repo itself.
     /// Default: the repo is its own only target.
     #[serde(default)]
@@ -246,6 +252,10 @@ pub(super) struct Target {
     #[serde(default)]
     #[schemars(example = serde_json::json!({"disk": {"program": "check_disk", "args": ["-w", "10%", "-c", "5%"]}}))]
     pub exec: BTreeMap<String, Exec>,
+    /// Registered names whose end is watched; their registries are asked once a day (RDAP). Default: none.
+    #[serde(default)]
+    #[schemars(example = ["acme.example"])]
+    pub domains: Vec<String>,
 }
 
 /// How the checks of a head are read.
@@ -382,16 +392,6 @@ pub(super) struct GitHub {
     #[serde(default = "github_web")]
     #[schemars(example = &"https://github.acme.example")]
     pub web: String,
-}
-
-/// What the HTTP client may reach.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Network {
-    /// Hosts that a redirect may lead to although they are on this machine or a private network. Default: none.
-    #[serde(default)]
-    #[schemars(example = ["status.internal.example"])]
-    pub allow_private_hosts: Vec<String>,
 }
 
 /// Where the run-time directories are.

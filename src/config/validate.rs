@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod domains;
 mod environment;
 mod exec;
 mod patterns;
@@ -91,6 +92,7 @@ pub(super) fn validate(root: &raw::Root, context: &Context<'_>) -> (Config, Vec<
         railway_api: checks.railway_api(&root.railway),
         vercel,
         secrets: Secrets::default(),
+        registries: checks.registries(&root.network),
         allow_private_hosts: root.network.allow_private_hosts.clone(),
         toolchain_env: Vec::new(),
         digests: BTreeMap::new(),

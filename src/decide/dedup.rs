@@ -37,6 +37,9 @@ pub struct Known {
     /// Of a symptom: the first of the looks in a row that saw it.
     #[serde(default)]
     pub down_since: Option<DateTime<Utc>>,
+    /// Of a page: it was well for long enough in between to be over, had its incident been its own.
+    #[serde(default)]
+    pub rested: bool,
     pub incident: Option<KnownIncident>,
 }
 
@@ -234,12 +237,20 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
     }
 }
 
-/// A page that went down after the last message about the incident that it joined stands in no message yet.
+/// A page that went down after the last message about the incident that it joined stands in no message yet; nor does one
+/// that was well in the meantime, while something else kept its incident open.
 fn unnamed(group: &Group, known: &Known, incident: &KnownIncident) -> Option<String> {
     let (down, told) = (known.down_since?, incident.told_at?);
     let believed = known.bad_ticks >= group.fire_after;
-    (incident.joined && group.kind.is_symptom() && believed && down > told)
-        .then(|| "it went down after the message about the cause that it came with".to_owned())
+    if !group.kind.is_symptom() || !believed || down <= told {
+        None
+    } else if incident.joined {
+        Some("it went down after the message about the cause that it came with".to_owned())
+    } else if known.rested {
+        Some("it was well, and went down again while what came with it goes on".to_owned())
+    } else {
+        None
+    }
 }
 
 fn worse(group: &Group, known: &Known) -> Standing {

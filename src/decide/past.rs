@@ -177,6 +177,7 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         bad_ticks: 1,
         bad_lately: 1,
         down_since: None,
+        rested: false,
         generation: u32::try_from(cause.woken.len()).unwrap_or(u32::MAX),
         incident: (!cause.woken.is_empty()).then_some(KnownIncident {
             joined: false,

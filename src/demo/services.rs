@@ -1,5 +1,5 @@
 //! What a shop leans on beside its platforms: an Alertmanager, the status pages of providers in both shapes that are in
-//! use, and a node that answers JSON-RPC. All of it is well until the story says otherwise.
+//! use, a node that answers JSON-RPC, and the registry of its domain. All of it is well until the story says otherwise.
 
 use std::{
     collections::BTreeMap,
@@ -30,6 +30,8 @@ struct Kept {
     incidents: Vec<ProviderIncident>,
     /// Since when the node has got no block.
     stands_since: Option<DateTime<Utc>>,
+    /// When the domain of the shop ends; none: in a year.
+    domain_ends: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +92,11 @@ impl Services {
         self.lock().stands_since = since;
     }
 
+    /// The registration of the shop's domain ends then.
+    pub fn domain_ends(&self, at: DateTime<Utc>) {
+        self.lock().domain_ends = Some(at);
+    }
+
     pub(super) fn answer(&self, town: &Town, call: &Call) -> Reply {
         let parts: Vec<&str> = call.path.trim_matches('/').split('/').collect();
         match (call.method.as_str(), parts.as_slice()) {
@@ -103,6 +110,23 @@ impl Services {
                 Reply::json(200, &self.summary(town, provider))
             }
             ("GET", ["status", provider, "summary.json"]) => Reply::json(200, &self.short_summary(provider)),
+            ("GET", ["rdap", "dns.json"]) => {
+                let base = format!("http://{}/rdap/", call.header("host").unwrap_or_default());
+                let services = json!([[["example"], [base]]]);
+                Reply::json(
+                    200,
+                    &json!({ "version": "1.0", "publication": millis(town.clock.now()), "services": services }),
+                )
+            }
+            ("GET", ["rdap", "domain", "shop.example"]) => {
+                let end = self.lock().domain_ends;
+                let end = end.unwrap_or(town.clock.now() + TimeDelta::days(365));
+                let event = json!({ "eventAction": "expiration", "eventDate": end.to_rfc3339() });
+                Reply::json(
+                    200,
+                    &json!({ "objectClassName": "domain", "ldhName": "shop.example", "events": [event] }),
+                )
+            }
             ("POST", ["rpc"]) => self.rpc(call, |kept| kept.stands_since.unwrap_or(town.clock.now())),
             ("POST", ["rpc", "reference"]) => self.rpc(call, |_| town.clock.now()),
             (method, _) => {

@@ -1,6 +1,6 @@
 //! A cause's life: what triage said of it, each attempt, how it ended.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{AttemptId, IncidentId, Sha, Signature, Slot};
@@ -93,6 +93,16 @@ pub struct Incident {
     pub due_at: Option<DateTime<Utc>>,
     pub closed_at: Option<DateTime<Utc>>,
     pub outcome: Option<IncidentOutcome>,
+}
+
+impl Incident {
+    /// Nothing waits for longer; one that would be due later was put off by a clock that was ahead.
+    pub const LONGEST_WAIT: TimeDelta = TimeDelta::days(8);
+
+    pub fn is_due(&self, now: DateTime<Utc>) -> bool {
+        let due = |at| at <= now || at > now + Self::LONGEST_WAIT;
+        self.closed_at.is_none() && self.due_at.is_some_and(due)
+    }
 }
 
 /// How an incident ended. Also the last word of `tick incidents`.

@@ -78,6 +78,8 @@ pub struct MailWords {
     pub provider: Option<String>,
     /// It was over and back so often within a day that this is the last message about it for a while.
     pub flaps: Option<u32>,
+    /// The config lets tick ask a model about it, so that a retry can change something.
+    pub asks: bool,
 }
 
 /// What an agent said about the cause. Never evidence.
@@ -161,6 +163,7 @@ impl MailWords {
             entries: Vec::new(),
             provider: None,
             flaps: None,
+            asks: true,
         }
     }
 

@@ -51,7 +51,7 @@ async fn advance(ctx: &Ctx, incident: &Incident) -> Result<()> {
     // Another process may have moved it between the list and the claim.
     let now = ctx.now();
     let due = ctx.store().incident(&incident.id)?;
-    if !due.is_some_and(|i| i.closed_at.is_none() && i.due_at.is_some_and(|at| at <= now)) {
+    if !due.is_some_and(|i| i.is_due(now)) {
         return Ok(());
     }
     recover(ctx, &claim)?;

@@ -15,7 +15,7 @@ use crate::{
     config::{Config, Repo},
     decide::facts::Policy,
     exit::{Exit, Fault},
-    model::{Mode, RepoName},
+    model::{Mode, RepoName, Slot},
 };
 
 #[derive(Default)]
@@ -63,6 +63,12 @@ impl Ctx {
         let info = self.github().repo(github_name(repo)?).await?;
         let branch = repo.branch.clone().unwrap_or_else(|| info.default_branch.clone());
         Ok((info, branch))
+    }
+
+    /// The config lets a model be asked about what befalls this repo.
+    pub(super) fn asks_models(&self, slot: &Slot) -> bool {
+        let repo = self.config.repo(slot);
+        repo.is_some_and(|repo| equipped(&self.config, repo).0 >= Mode::Diagnose)
     }
 
     /// What the owner allows and the repo is equipped for.

@@ -65,6 +65,22 @@ impl Holds {
 
 /// The first of the looks in a row that saw it, of which the one that runs may not be stored yet.
 pub(super) fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>> {
+    let (seen, looks) = looks_that_saw(ctx, row)?;
+    let first = seen.len().saturating_sub(looks);
+    Ok(seen.get(first).copied().unwrap_or(row.last_seen))
+}
+
+/// The same; none where it is so long ago that nobody looked it up.
+pub(super) fn known_down_since(ctx: &Ctx, row: &SignatureRow) -> Result<Option<DateTime<Utc>>> {
+    let (seen, looks) = looks_that_saw(ctx, row)?;
+    Ok(seen
+        .len()
+        .checked_sub(looks)
+        .map(|first| seen.get(first).copied().unwrap_or(row.last_seen)))
+}
+
+/// Looks of a day that saw it, and how many of the last in a row did.
+fn looks_that_saw(ctx: &Ctx, row: &SignatureRow) -> Result<(Vec<DateTime<Utc>>, usize)> {
     let looks = usize::try_from(row.bad_ticks).unwrap_or(usize::MAX);
     let mut seen: Vec<DateTime<Utc>> = ctx
         .store()
@@ -75,6 +91,5 @@ pub(super) fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>>
     if seen.last().is_none_or(|at| *at < row.last_seen) {
         seen.push(row.last_seen);
     }
-    let first = seen.len().saturating_sub(looks);
-    Ok(seen.get(first).copied().unwrap_or(row.last_seen))
+    Ok((seen, looks))
 }

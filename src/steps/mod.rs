@@ -50,7 +50,7 @@ use std::{
 
 use anyhow::Context;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
     adapters::clock::Clock,
@@ -113,6 +113,16 @@ impl Ctx {
 
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
+    }
+
+    /// A time of the ledger. One that is well ahead of now was written by a clock that was, and says only that it was before today.
+    pub(crate) fn past(&self, at: DateTime<Utc>) -> DateTime<Utc> {
+        let now = self.now();
+        if at > now + TimeDelta::hours(1) {
+            now - TimeDelta::days(1)
+        } else {
+            at
+        }
     }
 
     pub fn store(&self) -> RefMut<'_, Store> {

@@ -78,6 +78,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.since = Some(felt.since);
     words.last = Some(felt.last);
     words.flaps = cause.flaps();
+    words.asks = ctx.asks_models(&facts.incident.repo);
     words.provider = look::provider(&row).map(str::to_owned);
     (words.broken, words.shown) = (felt.broken, felt.shown);
     (words.lines, words.more) = (felt.lines, felt.more);

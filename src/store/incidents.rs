@@ -68,6 +68,22 @@ pub(super) fn join(
     Ok(())
 }
 
+pub(super) fn leave(
+    tx: &Transaction<'_>,
+    incident: &IncidentId,
+    sig: &Signature,
+    at: DateTime<Utc>,
+) -> Result<(), TxError> {
+    let left = tx.execute(LEAVE, (sig.as_str(), incident.as_str()))?;
+    if left > 0 {
+        let body = serde_json::json!({ "incident": incident, "signature": sig });
+        audit::record(tx, at, "symptom-left", &body)?;
+    }
+    Ok(())
+}
+
+pub(super) const LEAVE: &str = "DELETE FROM incident_signature WHERE sig = ?1 AND incident = ?2 AND role = 'symptom'";
+
 impl Store {
     /// Opens an incident outside of a look: a person hands a known cause to repair.
     pub fn open_incident(&mut self, _lock: &TickLock, new: &NewIncident, now: DateTime<Utc>) -> Result<()> {
@@ -137,9 +153,11 @@ impl Store {
         self.incidents_where("closed_at IS NULL", [])
     }
 
-    /// Open incidents that are due, oldest first.
+    /// Open incidents that are due ([`Incident::is_due`]), oldest first.
     pub fn due_incidents(&self, now: DateTime<Utc>) -> Result<Vec<Incident>> {
-        self.incidents_where("closed_at IS NULL AND due_at <= ?1", [time(now)])
+        let latest = now + Incident::LONGEST_WAIT;
+        let due = "closed_at IS NULL AND (due_at <= ?1 OR due_at > ?2)";
+        self.incidents_where(due, [time(now), time(latest)])
     }
 
     /// The newest incidents, open or closed.
@@ -188,11 +206,11 @@ impl Store {
     }
 
     /// Incidents that opened since then.
-    pub fn opened_since(&self, since: DateTime<Utc>) -> Result<u32> {
+    pub fn opened_between(&self, since: DateTime<Utc>, until: DateTime<Utc>) -> Result<u32> {
         self.read(|conn| {
             Ok(conn
-                .prepare_cached("SELECT count(*) FROM incident WHERE opened_at >= ?1")?
-                .query_row([time(since)], |row| row.get(0))?)
+                .prepare_cached("SELECT count(*) FROM incident WHERE opened_at BETWEEN ?1 AND ?2")?
+                .query_row([time(since), time(until)], |row| row.get(0))?)
         })
     }
 

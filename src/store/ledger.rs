@@ -96,6 +96,9 @@ impl Store {
             for opened in end.opened {
                 super::incidents::open(tx, opened, end.started_at)?;
             }
+            for (incident, sig) in end.left {
+                super::incidents::leave(tx, incident, sig, end.started_at)?;
+            }
             for (incident, sig) in end.joined {
                 super::incidents::join(tx, incident, sig, end.started_at)?;
             }
@@ -271,6 +274,8 @@ pub struct TickEnd<'a> {
     pub opened: &'a [NewIncident],
     /// Symptoms that join the incident of the cause that explains them.
     pub joined: &'a [(IncidentId, Signature)],
+    /// Symptoms that do not belong to the incident any more.
+    pub left: &'a [(IncidentId, Signature)],
     /// Numbers that this look took.
     pub measures: &'a [(MeasureKey, f64)],
     /// Causes that wait for their turn from this look on, or whose waiting is over.

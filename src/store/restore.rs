@@ -173,6 +173,9 @@ fn one(tx: &Transaction<'_>, row: &AuditRow, restored: &mut Restored) -> Result<
                 (text(body, "signature"), text(body, "incident")),
             )?;
         }
+        "symptom-left" => {
+            tx.execute(incidents::LEAVE, (text(body, "signature"), text(body, "incident")))?;
+        }
         // A kind of a newer tick: its row is kept in the log, and says nothing to this one.
         _ => {}
     }

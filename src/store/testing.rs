@@ -82,6 +82,7 @@ pub(crate) fn quiet(id: &TickId, minutes: i64) -> TickEnd<'_> {
         seen: &[],
         opened: &[],
         joined: &[],
+        left: &[],
         waits: &[],
         measures: &[],
         owed: &[],

@@ -174,7 +174,8 @@ dir=$(dirname "$0")
 touch here || exit 9
 (cat "$dir/../.env") 2>/dev/null && exit 8
 env | grep -q GITHUB && exit 7
-printf '[{"title": "jobs wait %s %s", "message": "key %s, %s", "severity": "warning", "count": 3, "evidence": {"n": 1}}]' \
+printf '[{"title": "jobs wait %s %s", "message": "key %s, %s", "severity": "warning", "count": 3, "evidence":
+  {"n": 1, "route": "/cart", "password": "fake0Fake1", "user.name": "ada", "otp": 482913, "cookie": "sid=fake0Fake1"}}]' \
     "$1" "$2" "$PGPASSWORD" "$(cat "$dir/words.txt")"
 "#;
     script(home.path(), "queue.sh", text);
@@ -194,6 +195,11 @@ printf '[{"title": "jobs wait %s %s", "message": "key %s, %s", "severity": "warn
         (&signal["source"], &signal["kind"], &signal["count"]),
         (&json!("exec"), &json!("alert"), &json!(3))
     );
+    let fields = json!({ "n": 1, "route": "/cart", "password": "[redacted:key]", "user.name": "[redacted:user]",
+        "otp": "[redacted:user]", "cookie": "sid=[redacted:cookie]" });
+    for (name, value) in fields.as_object().unwrap() {
+        assert_eq!(signal["evidence"][name], *value, "{name}");
+    }
     assert_eq!(code, Some(0));
 
     script(

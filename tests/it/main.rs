@@ -13,6 +13,7 @@ mod bombs;
 mod causes;
 #[cfg(test)]
 mod cheats;
+mod clocks;
 #[cfg(test)]
 mod collect;
 #[cfg(test)]

@@ -2,24 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, TimeDelta, Utc};
-use serde_json::json;
+use chrono::{DateTime, Utc};
 
 use super::{
-    super::{context::Blind, deploys::RECENT},
+    super::{context::Blind, deploys::RECENT, domains},
     Look,
     api::{PAGE, Reader},
     shapes::{AccountDomain, Project, ProjectDomain, Variable},
 };
-use crate::{
-    model::signal::{Change, ChangeKind, Severity, Signal, SignalKind},
-    text::named,
-};
+use crate::model::signal::{Change, ChangeKind, Severity};
 
 const MOST_PAGES: usize = 10;
-/// A domain that is not renewed by itself is told from here on, and is urgent from there on.
-const ENDS_SOON: TimeDelta = TimeDelta::days(30);
-const ENDS_NOW: TimeDelta = TimeDelta::days(7);
 
 /// A domain that production is reached by.
 #[derive(Debug)]
@@ -117,57 +110,12 @@ impl Look<'_> {
             let name = session.line(&domain.name, 120);
             if !domain.verified {
                 let title = format!("the domain {name} is not verified, so it does not lead to this project");
-                self.piece
-                    .signals
-                    .push(self.alert(&name, "unverified", Severity::Error, title));
+                let alert = domains::alert(&self.place, now, &name, "unverified", Severity::Error, title);
+                self.piece.signals.push(alert);
             }
-            let Some((end, severity)) = ends(&domain, now) else {
-                continue;
-            };
-            let day = end.format("%Y-%m-%d");
-            let verb = if end <= now { "expired" } else { "expires" };
-            let title = format!("the domain {name} {verb} on {day}");
-            self.piece.changes.push(self.place.expiry("domain", &name, end));
-            self.piece.signals.push(self.alert(&name, "expiry", severity, title));
+            if let Some(end) = domain.expires_at {
+                domains::tell(&mut self.piece, &self.place, now, &name, end, domain.renew);
+            }
         }
     }
-
-    fn alert(&self, name: &str, what: &str, severity: Severity, title: String) -> Signal {
-        let now = self.reader.session.ctx.now;
-        Signal {
-            source: self.place.collector.to_owned(),
-            repo: self.place.repo.slot.clone(),
-            target: self.place.name.to_owned(),
-            kind: SignalKind::Alert,
-            severity,
-            message: title.clone(),
-            title,
-            signature: named(&format!(
-                "domain:{}:{}:{name}:{what}",
-                self.place.repo.slot, self.place.name
-            )),
-            count: 1,
-            first_seen: now,
-            last_seen: now,
-            release_sha: None,
-            url: None,
-            culprit: None,
-            evidence: json!({ "domain": name, "class": what }),
-        }
-    }
-}
-
-/// When a domain ends and how bad that is. One that renews itself is no matter until it has ended all the same.
-fn ends(domain: &Domain, now: DateTime<Utc>) -> Option<(DateTime<Utc>, Severity)> {
-    let end = domain.expires_at?;
-    let left = end - now;
-    let told = if domain.renew { TimeDelta::zero() } else { ENDS_SOON };
-    let severity = if left <= TimeDelta::zero() {
-        Severity::Critical
-    } else if left <= ENDS_NOW {
-        Severity::Error
-    } else {
-        Severity::Warning
-    };
-    (left <= told).then_some((end, severity))
 }

@@ -53,7 +53,8 @@ const KEPT: [Kept; 3] = [
 impl Checks<'_> {
     pub(super) fn targets(&mut self, slot: &Slot, raw: &raw::Repo, at: &JsonPath) -> Vec<Target> {
         let none = raw.health.is_empty() && raw.jsonrpc.is_empty() && raw.logs.is_empty() && raw.railway.is_none();
-        let own = !(none && raw.collectors.is_empty() && raw.exec.is_empty() && raw.vercel.is_none());
+        let none = none && raw.collectors.is_empty() && raw.exec.is_empty() && raw.vercel.is_none();
+        let own = !(none && raw.domains.is_empty());
         if raw.targets.is_empty() {
             let whole = raw::Target {
                 health: raw.health.clone(),
@@ -64,6 +65,7 @@ impl Checks<'_> {
                 deploy_grace_minutes: None,
                 vercel: raw.vercel.clone(),
                 exec: raw.exec.clone(),
+                domains: raw.domains.clone(),
             };
             return vec![self.target(slot, slot.as_str(), &whole, raw.deploy_grace_minutes, at)];
         }
@@ -114,6 +116,7 @@ impl Checks<'_> {
             deploy_grace: minutes(raw.deploy_grace_minutes.unwrap_or(grace)),
             vercel: raw.vercel.as_ref().map(|raw| self.vercel(raw, &at.key("vercel"))),
             exec: self.exec(&raw.exec, &at.key("exec")),
+            domains: self.domains(&raw.domains, &at.key("domains")),
         }
     }
 

@@ -35,6 +35,7 @@ fn known(incident: Option<(u32, Option<IncidentOutcome>)>) -> Known {
         bad_lately: 1,
         generation: incident.map_or(0, |(generation, _)| generation),
         down_since: None,
+        rested: false,
         incident: incident.map(|(_, outcome)| KnownIncident {
             joined: false,
             outcome,
@@ -69,6 +70,19 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
         unlike(|known| known.incident.as_mut().unwrap().joined = false),
         "its own incident"
     );
+}
+
+#[test]
+fn a_page_that_was_well_while_another_kept_its_incident_open_is_told_again() {
+    let mut facts = known(Some((1, None)));
+    facts.incident.as_mut().unwrap().told_at = Some(t(-600));
+    (facts.bad_ticks, facts.down_since, facts.rested) = (2, Some(t(-15)), true);
+    let page = group(SignalKind::Health, false);
+    assert!(matches!(standing(&page, Some(&facts)), Standing::Worse { .. }));
+    facts.rested = false;
+    assert_eq!(standing(&page, Some(&facts)), Standing::Handled, "a blip");
+    (facts.rested, facts.bad_ticks) = (true, 1);
+    assert_eq!(standing(&page, Some(&facts)), Standing::Handled, "not believed yet");
 }
 
 #[test]

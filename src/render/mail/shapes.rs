@@ -112,6 +112,9 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
                 "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
                 words.pull_words()
             ),
+            (false, Some(_)) if !words.asks => {
+                "mend it yourself: for this repo tick looks only. With \"mode\": \"diagnose\" it looks for the cause, too.".to_owned()
+            }
             (false, Some(short)) => format!("mend it yourself, or let tick try again: tick retry {short}"),
             (_, None) => "look at it; tick status says where it stands.".to_owned(),
         },

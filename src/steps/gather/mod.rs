@@ -69,6 +69,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         cause: Cause {
             flaky_before: known_flaky,
             ..cause(
+                ctx,
                 &row,
                 release.clone(),
                 &symptoms(&store, id)?,
@@ -153,7 +154,7 @@ fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
     Ok(rows)
 }
 
-fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
+fn cause(ctx: &Ctx, row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
     let down = |symptom: &SignatureRow| {
         symptom.kind.is_symptom() && symptom.bad_ticks >= symptom.fire_after.unwrap_or(BAD_LOOKS)
     };
@@ -165,7 +166,7 @@ fn cause(row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], li
         severity: row.severity,
         culprit: row.culprit.clone(),
         first_seen: row.first_seen,
-        last_seen: row.last_seen,
+        last_seen: ctx.past(row.last_seen),
         count: row.count,
         release,
         ignored_until: row.ignored_until,

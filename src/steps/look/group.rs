@@ -25,7 +25,7 @@ use crate::{
     steps::{
         Ctx,
         effect::EffectKind,
-        holds::{Holds, down_since},
+        holds::{Holds, known_down_since},
     },
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text::{self, signature},
@@ -44,6 +44,8 @@ pub(super) struct Found {
     /// Causes that wait for their turn, since when; none = no longer.
     pub(super) waits: Vec<(Signature, Option<DateTime<Utc>>)>,
     pub(super) joined: Vec<(IncidentId, Signature)>,
+    /// Pages that were well in the meantime, and whose incident goes on without them: what they have now is told by itself.
+    pub(super) left: Vec<(IncidentId, Signature)>,
     /// More of a family that has an incident already, or such as are back while it is open.
     pub(super) more: Vec<(IncidentId, Signature)>,
     pub(super) inventory: Vec<SignatureRow>,
@@ -101,10 +103,13 @@ pub(super) fn group(
             None => new_key(ctx, text_sig, repo, found)?,
         };
         let sig = &key;
-        let row = row_of(key.clone(), &signals, old.as_ref());
+        let row = row_of(ctx, key.clone(), &signals, old.as_ref());
         let mut group = group_of(&row, &signals, first_sight);
         group.stale = ctx.now() - group.last_seen >= dedup::QUIET;
-        let incident = ctx.store().incident_of(sig)?;
+        let mut incident = ctx.store().incident_of(sig)?;
+        if let Some(left) = incident.take_if(|incident| leaves(old.as_ref(), incident)) {
+            found.left.push((left.id, sig.clone()));
+        }
         let before = |old| before(ctx, old, &row, (incident.as_ref(), group.first_seen), &gaps);
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
@@ -147,6 +152,14 @@ pub(super) fn group(
         found.seen.push((row, sighting(&signals)));
     }
     storm::open(ctx, &Scene::new(&snapshot.signals, &now), items, found)
+}
+
+/// A page that joined an incident, and was over by its own looks while that incident is open for another reason.
+fn leaves(old: Option<&SignatureRow>, incident: &Incident) -> bool {
+    let Some(old) = old else { return false };
+    let over = old.quiet_looks >= old.clear_after.unwrap_or(super::OVER_LOOKS);
+    let joined = incident.outcome.is_none() && incident.id.signature() != old.sig;
+    over && joined && hold::is_probe(old.kind) && family(old).is_none()
 }
 
 /// One of a family that was over while others kept the incident open.
@@ -224,9 +237,30 @@ fn before(
             row.bad_ticks
         },
         generation,
-        down_since: row.kind.is_symptom().then(|| down_since(ctx, row)).transpose()?,
+        down_since: if row.kind.is_symptom() {
+            known_down_since(ctx, row)?
+        } else {
+            None
+        },
+        rested: incident.is_some() && rested(ctx, row)?,
         incident: incident.map(|i| known_incident(ctx, i, &row.sig)).transpose()?,
     })
+}
+
+/// Was it well for long enough before the looks in a row that see it now?
+fn rested(ctx: &Ctx, row: &SignatureRow) -> Result<bool> {
+    let Some(down) = known_down_since(ctx, row)?.filter(|_| hold::is_probe(row.kind)) else {
+        return Ok(false);
+    };
+    let seen = ctx.store().sightings(&row.sig, down - TimeDelta::days(1))?;
+    let before = seen.iter().map(|sighting| sighting.from).filter(|at| *at < down).max();
+    let Some(before) = before else { return Ok(true) };
+    let looks = ctx.store().last_ticks(GAP_LOOKS)?;
+    let well = looks
+        .iter()
+        .filter(|look| look.started_at > before && look.started_at < down);
+    let clear_after = row.clear_after.unwrap_or(super::OVER_LOOKS);
+    Ok(well.count() > usize::try_from(clear_after).unwrap_or(usize::MAX))
 }
 
 fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<KnownIncident> {
@@ -245,11 +279,13 @@ fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<Kno
         .values()
         .filter(|row| row.is_posted())
         .map(|row| row.intended_at);
+    // A clock that was ahead wrote times that are still to come: nothing that is seen now was before them.
+    let past = |at: &DateTime<Utc>| *at <= ctx.now();
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
-        told_at: told_at.max(),
+        told_at: told_at.filter(past).max(),
         outcome: incident.outcome,
-        closed_at: incident.closed_at,
+        closed_at: incident.closed_at.filter(past),
         with_person,
     })
 }
@@ -332,7 +368,7 @@ pub(super) fn sum<'a>(signals: impl IntoIterator<Item = &'a Signal>) -> u64 {
 }
 
 /// The ledger's row after these signals. Those of one signature and repo are one cause, whatever their source.
-fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
+fn row_of(ctx: &Ctx, sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> SignatureRow {
     let first = signals[0];
     let count = sum(signals.iter().copied());
     let last_seen = signals.iter().map(|s| s.last_seen).max().unwrap_or(first.last_seen);
@@ -378,7 +414,7 @@ fn row_of(sig: Signature, signals: &[&Signal], old: Option<&SignatureRow>) -> Si
             || signals.iter().map(|s| s.first_seen).min().unwrap_or(first.first_seen),
             |o| o.first_seen,
         ),
-        last_seen: old.map_or(last_seen, |o| o.last_seen.max(last_seen)),
+        last_seen: old.map_or(last_seen, |o| ctx.past(o.last_seen).max(last_seen)),
         count: old.map_or(0, |o| o.count).saturating_add(count),
         releases,
         inventory: old.is_some_and(|o| o.inventory),

@@ -251,7 +251,7 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     }
     let told = ctx.store().flag(STORM)?;
     let told: Option<DateTime<Utc>> = told.and_then(|at| at.parse().ok());
-    if told.is_some_and(|at| ctx.now() - at < TimeDelta::days(1)) {
+    if told.is_some_and(|at| at <= ctx.now() && ctx.now() - at < TimeDelta::days(1)) {
         return Ok(None);
     }
     let mut rows: Vec<&SignatureRow> = seen.rows.iter().map(|(row, _)| row).collect();
@@ -277,13 +277,14 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     }))
 }
 
-/// Once an incident; of a symptom that joined it once, too.
+/// Once an incident; of a page once for each day on which it went down.
 fn got_worse(ctx: &Ctx, (incident, row, why): &(IncidentId, SignatureRow, String)) -> Result<Owed> {
     let title = title_line(ctx, row);
-    let (about, since) = if incident.signature() == row.sig {
-        (format!("worse {incident}"), row.first_seen)
+    let (about, since) = if row.kind.is_symptom() {
+        let since = down_since(ctx, row)?;
+        (format!("worse {incident} {} {}", row.sig, since.date_naive()), since)
     } else {
-        (format!("worse {incident} {}", row.sig), down_since(ctx, row)?)
+        (format!("worse {incident}"), row.first_seen)
     };
     Ok(Owed {
         since: Some(since),

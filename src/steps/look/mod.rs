@@ -96,6 +96,7 @@ pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
             seen: &found.seen,
             opened: &found.opened,
             joined: &found.joined,
+            left: &found.left,
             measures: &measures,
             waits: &found.waits,
             owed: &owed,

@@ -116,8 +116,8 @@ fn caps_of(ctx: &Ctx) -> Result<Caps> {
     Ok(Caps {
         per_hour: ctx.config.limits.new_incidents_per_hour,
         per_day: ctx.config.limits.new_incidents_per_day,
-        opened_in_hour: store.opened_since(now - TimeDelta::hours(1))?,
-        opened_in_day: store.opened_since(now - TimeDelta::days(1))?,
+        opened_in_hour: store.opened_between(now - TimeDelta::hours(1), now)?,
+        opened_in_day: store.opened_between(now - TimeDelta::days(1), now)?,
     })
 }
 

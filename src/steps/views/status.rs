@@ -283,6 +283,7 @@ fn yours(ctx: &Ctx, incident: &Incident, mover: Mover, why: &str) -> Result<Stri
             (_, Some(_), Some(_)) => "mend it yourself: our change is taken back".to_owned(),
             (_, Some(_), None) => "mend it yourself, or revert the merge".to_owned(),
             (Some(pull), None, _) => format!("merge or close PR {}, or tick approve {short}", pull.number),
+            (None, None, _) if !ctx.asks_models(&incident.repo) => "mend it".to_owned(),
             (None, None, _) => format!("mend it, or tick retry {short}"),
         }
     })

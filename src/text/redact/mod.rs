@@ -6,12 +6,14 @@ mod keys;
 mod known;
 mod names;
 mod personal;
+mod query;
 mod shapes;
 mod values;
 mod vendors;
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     sync::{Arc, LazyLock, OnceLock},
 };
 
@@ -89,12 +91,25 @@ impl Redactor {
             }
             shapes::find(&text, &mut hits);
             personal::find(&text, &mut hits);
+            query::find(&text, &mut hits);
             match replace(&text, hits) {
                 Some(redacted) => text = Cow::Owned(redacted),
                 None => break,
             }
         }
         text
+    }
+
+    /// The value of a field, whose name may say what it is: a password, a cookie, who somebody is.
+    pub fn redact_field(&self, name: &str, value: &str) -> String {
+        if query::is_personal(name) && !value.is_empty() {
+            return format!("{MARK}user]");
+        }
+        let pair = serde_json::json!({ name: value }).to_string();
+        let redacted = self.redact(&pair);
+        let read: Option<BTreeMap<String, String>> = serde_json::from_str(&redacted).ok();
+        read.and_then(|mut pair| pair.pop_first())
+            .map_or_else(|| format!("{MARK}key]"), |(_, value)| value)
     }
 
     /// The text without the values that this process holds; other secrets stay. For what is redacted further on.
@@ -191,6 +206,24 @@ mod tests {
     }
 
     #[test]
+    fn the_name_of_a_field_says_what_its_value_is() {
+        let redactor = Redactor::default();
+        for (name, value, want) in [
+            ("password", "Fake0 \"Fake1\"\\ x", "[redacted:key]"),
+            ("DB_PASS", "Fake0Fake1", "[redacted:key]"),
+            ("cookie", "sid=fake0fake", "sid=[redacted:cookie]"),
+            ("user.phone", "0170", "[redacted:user]"),
+            ("userName", "ada", "[redacted:user]"),
+            ("release", "shop@1.2.3 \"x\"", "shop@1.2.3 \"x\""),
+            ("note", "mail to jane@corp.example.org", "mail to [redacted:mail]"),
+            ("user", "", ""),
+            ("query", "SELECT 1", "SELECT 1"),
+        ] {
+            assert_eq!(redactor.redact_field(name, value), want, "{name}");
+        }
+    }
+
+    #[test]
     fn kinds_work_together() {
         assert_eq!(
             plain("retry of jane@corp.example.org with API_TOKEN=fake0Fake0Fake from 93.184.216.34"),
@@ -247,6 +280,12 @@ mod tests {
             "%40",
             "0",
             "F4k3F4k3-v4lu3",
+            "/a?q=",
+            "&user=",
+            "phone",
+            "%2540",
+            "''",
+            "[",
         ]);
         prop::collection::vec(pieces, 0..24).prop_map(|v| v.concat())
     }

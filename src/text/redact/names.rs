@@ -148,7 +148,7 @@ fn secret_key(identifier: &str, before: &str) -> bool {
 }
 
 /// Lower-case words of `API_KEY_2`, `secretAccessKey`, `x-api-key`; a number at the end does not count.
-fn words(identifier: &str) -> Vec<String> {
+pub(super) fn words(identifier: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut previous = '_';
     for c in identifier.chars() {

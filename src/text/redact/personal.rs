@@ -21,8 +21,8 @@ fn may_hold_numbers(bytes: &[u8]) -> bool {
         || count(|b| b.is_ascii_digit()) >= FEWEST_DIGITS
 }
 
-/// Digits of the account number with the fewest (Netherlands).
-const FEWEST_DIGITS: usize = 12;
+/// Digits of the shortest number that is dialled.
+const FEWEST_DIGITS: usize = 7;
 const LONGEST_ACCOUNT: usize = 34;
 
 const ROLES: [&str; 18] = [
@@ -50,25 +50,21 @@ const NOT_DOMAINS: [&str; 14] = [
     "service", "socket", "timer", "mount", "target", "slice", "scope", "js", "mjs", "ts", "tgz", "json", "git", "lock",
 ];
 
+/// The sign itself, and as URLs, JSON and HTML write it.
+const SIGNS: [&str; 5] = ["@", "%40", "%2540", "\\u0040", "&#64;"];
+
 fn mails(text: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
-    if !bytes.contains(&b'@') && !bytes.contains(&b'%') {
-        return;
-    }
-    for (at, b) in bytes.iter().enumerate() {
-        let sign = match b {
-            b'@' => "@",
-            b'%' if bytes[at..].starts_with(b"%40") => "%40",
-            _ => continue,
+    for (at, _) in bytes.iter().enumerate().filter(|(_, b)| b"@%\\&".contains(b)) {
+        let Some(sign) = SIGNS.iter().find(|sign| bytes[at..].starts_with(sign.as_bytes())) else {
+            continue;
         };
-        let local = bytes[..at].iter().rev().take(64).take_while(|b| is_local(**b)).count();
-        let start = at - local;
+        let local = text[..at].chars().rev().take(64).take_while(|c| is_local(*c));
+        let start = at - local.map(char::len_utf8).sum::<usize>();
         let after = at + sign.len();
-        let length = bytes[after..]
-            .iter()
-            .take(253)
-            .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-' || **b == b'.')
-            .count();
+        let host = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.' || is_latin(c);
+        let host = text[after..].chars().take(253).take_while(|c| host(*c));
+        let length: usize = host.map(char::len_utf8).sum();
         let domain = text[after..after + length].trim_end_matches(['.', '-']);
         let name = text[start..at].trim_start_matches(['.', '-', '+', '\'', '%']);
         if !name.is_empty() && is_domain(domain) && !is_role(name) && !text[..start].ends_with("//") {
@@ -81,8 +77,13 @@ fn mails(text: &str, hits: &mut Vec<Hit>) {
     }
 }
 
-fn is_local(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b"._%+-'".contains(&b)
+fn is_local(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "._%+-'".contains(c) || is_latin(c)
+}
+
+/// Letters with marks, as in names of people and towns.
+fn is_latin(c: char) -> bool {
+    ('\u{c0}'..'\u{250}').contains(&c) && c.is_alphabetic()
 }
 
 fn is_role(name: &str) -> bool {
@@ -125,7 +126,8 @@ fn numbers(text: &str, hits: &mut Vec<Hit>) {
             // `client:93.184.216.34`: the colon belongs to the word before it.
             next = address(text, at, end, after)
                 .or_else(|| card(bytes, at, before(at)))
-                .or_else(|| phone(bytes, at, before(at)));
+                .or_else(|| phone(bytes, at, before(at)))
+                .or_else(|| local_phone(text, at));
         }
         match next {
             Some(hit) => {
@@ -335,6 +337,50 @@ fn phone(bytes: &[u8], start: usize, before: u8) -> Option<Hit> {
     })
 }
 
+/// As it is dialled at home: behind a name that says so, or with its area in brackets (North America).
+fn local_phone(text: &str, start: usize) -> Option<Hit> {
+    const NAMES: [&str; 7] = ["phone", "tel", "mobile", "fax", "msisdn", "phone_number", "phonenumber"];
+    let bytes = text.as_bytes();
+    let before = &text[text.floor_char_boundary(start.saturating_sub(20))..start];
+    let name = before.trim_end_matches([' ', '"', '\'', ':', '=', '(']);
+    let assigned = before[name.len()..].contains([':', '=']);
+    let named = assigned && NAMES.iter().any(|word| ends_with(name, word));
+    let end = if named {
+        let end = run(bytes, start, |b| b.is_ascii_digit() || b" -/()".contains(&b));
+        start + text[start..end].trim_end_matches(|c: char| !c.is_ascii_digit()).len()
+    } else if before.ends_with('(') && dialled(&bytes[start..]) {
+        start + text[start..].find('-')? + "-0000".len()
+    } else {
+        return None;
+    };
+    let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();
+    let word = bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
+    ((FEWEST_DIGITS..=15).contains(&digits) && !word).then_some(Hit {
+        start,
+        end,
+        kind: "phone",
+    })
+}
+
+fn ends_with(text: &str, word: &str) -> bool {
+    let at = text.len().checked_sub(word.len());
+    at.and_then(|at| text.get(at..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(word))
+}
+
+/// `415) 867-5309`
+fn dialled(bytes: &[u8]) -> bool {
+    let shape = b"000) 000-0000";
+    let fits = |shape: &[u8]| {
+        bytes.len() >= shape.len()
+            && shape
+                .iter()
+                .zip(bytes)
+                .all(|(s, b)| if *s == b'0' { b.is_ascii_digit() } else { s == b })
+    };
+    fits(shape) || fits(b"000)000-0000")
+}
+
 #[cfg(test)]
 mod tests {
     use crate::text::Redactor;
@@ -362,6 +408,14 @@ mod tests {
             ("from DE89370400440532013000.", "from [redacted:account]."),
             ("GB29 NWBK 6016 1331 9268 19 refused", "[redacted:account] refused"),
             ("iban=NL91ABNA0417164300", "iban=[redacted:account]"),
+            (r"user jane\u0040corp.example.org", "user [redacted:mail]"),
+            ("jane&#64;corp.example.org", "[redacted:mail]"),
+            ("u=jane%2540corp.example.org", "u=[redacted:mail]"),
+            ("an büro@müller.example.org!", "an [redacted:mail]!"),
+            ("call (415) 867-5309 now", "call ([redacted:phone] now"),
+            ("phone: 4158675309", "phone: [redacted:phone]"),
+            ("tel=0170 1234567, x", "tel=[redacted:phone], x"),
+            (r#"{"phone":"4158675309"}"#, r#"{"phone":"[redacted:phone]"}"#),
         ] {
             assert_eq!(redact(text), want);
         }
@@ -395,6 +449,10 @@ mod tests {
             "1 + 2000000000 rows",
             "listen :::44347",
             "job aaaa2328-1111-4222-8333-944445555666",
+            "order: 4158675309",
+            "f(415) 867",
+            "tel: 12",
+            "phone: 41586753a09",
         ] {
             assert_eq!(redact(text), text);
         }

@@ -126,6 +126,12 @@ pub(super) fn is_chosen(value: &str) -> bool {
         && !value.contains(['/', ':', '('])
 }
 
+/// Letters and digits in one run, as no word has them.
+pub(super) fn is_mixed(value: &str) -> bool {
+    let some = |kind: fn(&u8) -> bool| value.bytes().any(|b| kind(&b));
+    value.len() >= 6 && some(u8::is_ascii_digit) && some(u8::is_ascii_alphabetic) && !value.contains([' ', '/'])
+}
+
 pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> bool {
     let least = match name {
         Name::Password => 3,
@@ -133,6 +139,10 @@ pub(super) fn is_secret(value: &str, quoted: bool, tight: bool, name: &Name) -> 
         _ => 6,
     };
     if value.len() < least || is_placeholder(value) {
+        return false;
+    }
+    // MySQL says with it whether a password was sent.
+    if *name == Name::Password && !quoted && value == "YES" {
         return false;
     }
     let digits = value.bytes().filter(u8::is_ascii_digit).count();

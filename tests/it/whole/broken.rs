@@ -73,7 +73,7 @@ struct Asked {
 /// Shipped as a request and a program.
 const DECLARED: &[(&str, &str)] = &[("429", "failed http-429"), ("shape", "failed jq")];
 
-const ASKED: [Asked; 10] = [
+const ASKED: [Asked; 11] = [
     Asked {
         collector: "health",
         site: Site::App,
@@ -100,6 +100,13 @@ const ASKED: [Asked; 10] = [
             ("shape", "failed wrong-id"),
             ("silent", "down"),
         ],
+    },
+    Asked {
+        collector: "domains",
+        site: Site::Services,
+        path: "/rdap/*",
+        address: ("/network/registries", "/rdap/dns.json"),
+        words: &[],
     },
     Asked {
         collector: "vercel",

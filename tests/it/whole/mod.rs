@@ -42,12 +42,14 @@ fn stage() -> Stage {
     let config = json!({
         "vercel": { "api": world.vercel_url(), "web": world.vercel_url() },
         "railway": { "api": world.railway_api() },
+        "network": { "registries": format!("{services}/rdap/dns.json") },
         "repos": { "shop": {
             "vercel": { "project": "shop", "team": "team_acme" },
             "railway": { "service": RAILWAY_SERVICE },
             "jsonrpc": [{ "name": "node", "url": format!("{services}/rpc"), "method": "eth_blockNumber", "jq": "startswith(\"0x\")",
                           "reference": format!("{services}/rpc/reference"), "max_lag": 20, "timeout_seconds": 30 }],
             "logs": [{ "path": log }],
+            "domains": ["shop.example"],
             "exec": { "disk": { "program": "check_disk", "timeout_seconds": 5 } },
             "collectors": {
                 "sentry": { "values": { "url": world.tracker_url(), "org": "acme" }, "secrets": secret },
@@ -226,6 +228,7 @@ fn each_source_tells_what_is_wrong_with_it() {
         since: now,
     });
     town.services.node_stands(Some(now - TimeDelta::minutes(10)));
+    town.services.domain_ends(now + TimeDelta::days(5));
     town.vercel.build(Build {
         state: "ERROR",
         production: true,
@@ -258,6 +261,7 @@ fn each_source_tells_what_is_wrong_with_it() {
     insta::assert_snapshot!(told(&snapshot).join("\n"), @r"
     actions | ci | error | CI is red: Nightly / unit: tests.test_cart.Cart.test_total
     alertmanager | alert | critical | QueueTooLong on shop
+    domains | alert | error | the domain shop.example expires on 2026-12-04
     exceptions | exception | error | ZeroDivisionError: division by zero
     exec | probe | critical | disk: DISK CRITICAL - 2% free
     jsonrpc | probe | error | node: the node lags behind its reference
