@@ -342,7 +342,12 @@ fn what_fills_up_and_what_stopped_happening_are_one_warning_each() {
     });
     street.errors("/shop", &[]);
     looks(&mut street, 16, 3600, |street, look| {
-        street.answer("/page", 200, &json!({ "disk": 50 + 2 * look }));
+        street.answer("/page", 200, &json!({ "disk": 50 + look }));
+    });
+    let early = subjects(&street);
+    assert!(!early.iter().any(|subject| subject.contains("disk")), "no day was seen: {early:?}");
+    looks(&mut street, 14, 3600, |street, look| {
+        street.answer("/page", 200, &json!({ "disk": 66 + look }));
     });
     let warnings: Vec<String> = subjects(&street)
         .into_iter()
@@ -357,7 +362,7 @@ fn what_fills_up_and_what_stopped_happening_are_one_warning_each() {
     assert_eq!(count(&street, "SELECT count(*) FROM incident"), 0);
     let (_, status) = street.run(&["status"]);
     assert!(
-        status.contains("shop observe healthy") && status.contains("of 100 and full on"),
+        status.contains("shop observe healthy") && status.contains("front disk is at 78 of 100 and full on"),
         "{status}"
     );
     // It is freed, and the source tells again: what stood is over without a word.

@@ -86,7 +86,7 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
         tag: if words.flaps.is_some() { "flaps" } else { "needs you" },
         lead: match words.flaps {
             Some(times) => format!(
-                "{} It comes and goes: this is time {times} within a day. {}",
+                "{} It comes and goes: this is time {times} within a day. It needs you: {}",
                 what_is_broken(words),
                 sentence(&words.why)
             ),

@@ -254,12 +254,17 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     };
     let next = [yours(ctx, incident, mover, &why)?, looks];
     let next: Vec<String> = next.into_iter().filter(|words| !words.is_empty()).collect();
+    let felt = felt::felt(ctx, incident, &row, false)?;
+    let cause = gather::facts(ctx, incident)?.cause;
+    let last = (cause.quiet_looks > 0).then_some(felt.last);
+    let stands = [render::status::stands(&why)].into_iter().filter(|words| !words.is_empty());
+    let stands = stands.chain(render::status::comes_and_goes(last, cause.lives, ctx.now()));
     Ok(OpenLine {
         short: incident.id.signature().short().to_owned(),
         slot: incident.repo.to_string(),
-        title: felt::felt(ctx, incident, &row, false)?.shown,
+        title: felt.shown,
         mover,
-        stands: render::status::stands(&why),
+        stands: stands.collect::<Vec<_>>().join("; "),
         next: next.join("; "),
     })
 }
