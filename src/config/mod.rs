@@ -80,6 +80,10 @@ pub struct Config {
 }
 
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a leave of the owner's, independently"
+)]
 pub struct Repo {
     pub slot: Slot,
     pub mode: Mode,

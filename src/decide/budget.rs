@@ -89,7 +89,10 @@ pub fn allowed(facts: &Facts) -> u32 {
 
 /// Attempts before run `n` that count against the budget: runs in which no agent could work do not.
 pub fn charged_before(facts: &Facts, n: u32) -> u32 {
-    let charged = facts.attempts.iter().filter(|a| a.attempt.charged && a.attempt.n < n);
+    let charged = facts
+        .attempts
+        .iter()
+        .filter(|a| a.attempt.charged && !a.is_a_revert() && a.attempt.n < n);
     u32::try_from(charged.count()).unwrap_or(u32::MAX)
 }
 
@@ -97,7 +100,12 @@ pub fn charged_before(facts: &Facts, n: u32) -> u32 {
 pub fn place_of(facts: &Facts, n: u32) -> String {
     let place = charged_before(facts, n) + 1;
     let place = format!("attempt {place} of {}", allowed(facts).max(place));
-    match facts.attempts.iter().filter(|a| a.attempt.n < n).count() {
+    match facts
+        .attempts
+        .iter()
+        .filter(|a| a.attempt.n < n && !a.is_a_revert())
+        .count()
+    {
         earlier if earlier == usize::try_from(charged_before(facts, n)).unwrap_or(usize::MAX) => place,
         earlier => format!("{place}, agent run {}", earlier + 1),
     }

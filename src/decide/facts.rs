@@ -3,7 +3,9 @@
 
 mod cause;
 mod ci;
+mod culprit;
 pub mod keys;
+mod landed;
 pub(super) mod serial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     cause::{Cause, FLAPS},
     ci::{ByCi, CiWitness, Rerun, RerunEnd, Witnessed},
+    culprit::{Culprit, REVERT},
+    landed::{Landed, Landing},
 };
 use super::merge::Restores;
 pub use crate::model::report::Status;
@@ -47,6 +51,9 @@ pub struct Facts {
     pub witness: Option<Witnessed>,
     #[serde(default)]
     pub rerun: Rerun,
+    /// What the tests around the suspected commit showed.
+    #[serde(default)]
+    pub culprit: Option<Culprit>,
     /// Heads that it was pushed to before: a host that lags may still show one of them.
     pub pushed_before: BTreeSet<Sha>,
     pub pull: Option<OurPull>,
@@ -126,6 +133,9 @@ pub struct AttemptFacts {
     #[serde(default)]
     pub ci: ByCi,
     pub ci_failed: Option<Vec<String>>,
+    /// The commit that it takes back.
+    #[serde(default)]
+    pub takes_back: Option<Culprit>,
 }
 
 /// Runs that an agent could not make: overloaded, out of quota, not logged in, hung. They say nothing about the cause.
@@ -175,6 +185,7 @@ impl AttemptFacts {
             audit_unavailable: Unavailable::default(),
             ci: ByCi::default(),
             ci_failed: None,
+            takes_back: None,
         }
     }
 
@@ -185,6 +196,11 @@ impl AttemptFacts {
     /// A head that a person pushed and asked to be judged: nobody's budget pays for it.
     pub fn is_a_persons(&self) -> bool {
         self.attempt.outcome == Some(AttemptOutcome::Committed) && !self.attempt.charged
+    }
+
+    /// Made by no agent, so no agent's budget pays for it.
+    pub fn is_a_revert(&self) -> bool {
+        self.attempt.agent == REVERT
     }
 
     /// The first thing that ended this attempt, in the order in which evidence is gathered.
@@ -225,6 +241,9 @@ impl AttemptFacts {
 
     /// Why only a person may merge this head, if so.
     pub fn needs_person(&self) -> Option<String> {
+        if self.takes_back.as_ref().is_some_and(|culprit| !culprit.ours) {
+            return Some("it takes back a commit of a person's".to_owned());
+        }
         if let Some(guards) = &self.guards
             && guards.verdict == GuardVerdict::NeedsHuman
         {
@@ -287,36 +306,6 @@ pub struct OurMerge {
     pub live_at: Option<DateTime<Utc>>,
     /// The verdict of the observation, once recorded.
     pub observed: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landed {
-    pub tree: Sha,
-    pub parent: Sha,
-    pub expected_tree: Sha,
-    pub tested_base: Sha,
-}
-
-impl Landed {
-    pub fn verdict(&self) -> Landing {
-        if self.tree != self.expected_tree {
-            Landing::WrongTree
-        } else if self.parent == self.tested_base {
-            Landing::AsTested
-        } else {
-            Landing::Raced
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Landing {
-    /// Tree and parent are the tested ones.
-    AsTested,
-    /// The tree is right for another parent: something else landed first.
-    Raced,
-    /// The host wrote another tree than the one that was tested.
-    WrongTree,
 }
 
 /// Taking our own merge back.
@@ -435,6 +424,10 @@ pub struct Seen {
 
 /// The owner's settings as far as decisions need them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a leave of the owner's, independently"
+)]
 pub struct Policy {
     /// The highest rung the repo is allowed and equipped for.
     pub rung: Mode,

@@ -8,6 +8,7 @@ pub mod blindness;
 pub mod budget;
 pub mod caps;
 pub mod checks;
+pub mod culprit;
 pub mod dedup;
 mod elsewhere;
 pub mod facts;

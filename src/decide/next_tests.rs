@@ -4,6 +4,7 @@
 mod after;
 mod base;
 mod by_ci;
+mod culprit;
 mod fake;
 mod given;
 mod rerun;

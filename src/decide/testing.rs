@@ -50,6 +50,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             red_run: None,
             flaky_before: false,
             points_at_code: true,
+            suspect: None,
         },
         incident: Incident {
             id,
@@ -67,6 +68,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
         pushed: None,
         witness: None,
         rerun: Rerun::default(),
+        culprit: None,
         pushed_before: BTreeSet::new(),
         past_pulls: BTreeSet::new(),
         pull: None,

@@ -4,6 +4,7 @@
 use super::{
     budget::{self, Budget},
     facts::{Facts, Landing, Policy},
+    next,
 };
 use crate::model::{
     Mode,
@@ -40,6 +41,14 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
     let mut out = hindered(facts);
     if let Some(merge) = &facts.merge {
         after_merge(facts, merge, &mut out);
+        return out;
+    }
+    if facts.rerun.end.is_none() && next::rerun_comes_first(facts, policy) {
+        let (value, who) = match &facts.rerun.sent {
+            Some((run, _)) => (format!("the failed jobs of run {} run again", run.id), Who::Ci),
+            None => ("its failed jobs run again first".to_owned(), Who::Tick),
+        };
+        out.push(unmet("CI is red again on the same commit", value, who));
         return out;
     }
     match facts.triage.as_ref().map(|t| t.verdict) {

@@ -88,6 +88,8 @@ pub struct PrWords<'a> {
     /// Without one the attempts are told instead.
     pub proof: Option<&'a Proof>,
     pub audit: Option<&'a Audit>,
+    /// The commit that it takes back, where no agent wrote it.
+    pub takes_back: Option<&'a Sha>,
     /// Agent that wrote the patch.
     pub author: &'a str,
     /// What held that agent: `sandboxed`, or `not sandboxed: …`.
@@ -178,8 +180,12 @@ fn change(words: &PrWords<'_>) -> String {
     } else {
         format!("{} files", report.paths.len())
     };
+    let what = words.takes_back.map_or_else(String::new, |commit| {
+        let commit = span(commit.short());
+        format!("It takes {commit} back: the tests are green at its parent and red at it. ")
+    });
     format!(
-        "**What this {verb}.** {files}, +{} −{}: {}.",
+        "**What this {verb}.** {what}{files}, +{} −{}: {}.",
         report.added,
         report.removed,
         some_spans(report.paths.iter())
@@ -340,10 +346,13 @@ fn footer(words: &PrWords<'_>) -> String {
             some_spans(words.ignored_checks.iter())
         );
     }
+    let by = match words.takes_back {
+        Some(_) => "Made without an agent, checked".to_owned(),
+        None => format!("Patch by a coding agent ({}), checked", span(words.author)),
+    };
     let _ = write!(
         text,
-        "Patch by a coding agent ({}), checked and opened by tick, an unattended maintainer · incident {} · {}",
-        span(words.author),
+        "{by} and opened by tick, an unattended maintainer · incident {} · {}",
         span(words.incident.as_str()),
         words.nth
     );

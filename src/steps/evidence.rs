@@ -26,6 +26,8 @@ pub(super) mod kind {
     pub(crate) const FLAKES: &str = "flakes";
     /// What came of the failed jobs that ran again, or why they did not.
     pub(crate) const RERUN: &str = "rerun";
+    /// What the tests around the suspected commit showed.
+    pub(crate) const CULPRIT: &str = "culprit";
     /// The commit that CI has to see red, for one head.
     pub(crate) const CI_WITNESS: &str = "ci-witness";
     /// What the runs of a commit kept.

@@ -23,6 +23,7 @@ use crate::{
     },
     config::Repo,
     decide::{
+        culprit,
         facts::{AttemptFacts, Facts},
         guards::{self, Diff, FileChange, GuardPolicy, Parts},
         proof::{self, IncidentFacts},
@@ -32,7 +33,7 @@ use crate::{
         evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
     },
     render,
-    store::Claim,
+    store::{Claim, SignatureRow},
     text::signature,
 };
 
@@ -59,7 +60,10 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         policy
     };
     let diff = with_surroundings(&mirror, &attempt.attempt.base, Diff::of(changes)).await?;
-    let report = guards::judge(&diff, &policy, &ctx.redactor);
+    let mut report = guards::judge(&diff, &policy, &ctx.redactor);
+    if attempt.is_a_revert() {
+        culprit::ask_a_person(&mut report);
+    }
     let word = match report.verdict {
         GuardVerdict::Accept => "accept",
         GuardVerdict::NeedsHuman => "needs-human",
@@ -99,7 +103,11 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     let mirror = ctx.mirror(repo).await?;
     let changes = file_changes(&mirror, base, head).await?;
     let policy = GuardPolicy::new(std::iter::empty(), 0, 0)?;
-    let parts = guards::split(&changes, &policy.kinds);
+    let mut parts = guards::split(&changes, &policy.kinds);
+    if attempt.is_a_revert() {
+        // A test that goes shows nothing about the others.
+        parts.test_part.retain(|change| change.new.is_some());
+    }
     let test_files: Vec<String> = parts
         .test_part
         .iter()
@@ -128,7 +136,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         },
         work: Some(ground.as_ref().map_or_else(|| dir.join("work"), Ground::work)),
         moves: ground.as_ref().is_none_or(|ground| ground.portable),
-        base: cached_base(ctx, facts, repo, base)?,
+        base: base_of(cached_base(ctx, facts, repo, base)?, attempt),
     };
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let fresh = || ground.as_ref().map_or(Ok(()), Ground::renew_home);
@@ -154,15 +162,38 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         };
         undoing.each(&runner, proven).await?;
         checks_something(&mut proven.proof, &parts);
+        takes_back(&mut proven.proof, attempt);
     }
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir).context("remove the trees of a proof")?;
     let proven = proven?;
-    if let Some(suite) = &proven.runs.base {
+    if let Some(suite) = proven.runs.base.as_ref().filter(|_| !attempt.is_a_revert()) {
         ctx.record(claim, Some(base), kind::BASE_SUITE, &flakes::input(repo)?, suite)?;
     }
     flakes::remember(ctx, claim, base, &proven.runs)?;
     conclude(ctx, claim, facts, attempt, &proven.proof)
+}
+
+/// What came with a commit goes with it.
+fn base_of(base: Option<Suite>, attempt: &AttemptFacts) -> Option<Suite> {
+    match &attempt.takes_back {
+        Some(culprit) => base.map(|base| proof::without(base, &culprit.brought)),
+        None => base,
+    }
+}
+
+/// Says which tests are not there any more.
+fn takes_back(found: &mut Proof, attempt: &AttemptFacts) {
+    let culprit = attempt.takes_back.as_ref();
+    if let Some(culprit) = culprit.filter(|culprit| !culprit.brought.is_empty()) {
+        let gone: Vec<&str> = culprit.brought.iter().take(5).map(String::as_str).collect();
+        let n = culprit.brought.len();
+        let said = format!(
+            "Tests that came with the commit go with it, {n} in all: {}.",
+            gone.join(", ")
+        );
+        found.not_proven.push(said);
+    }
 }
 
 /// What a proof is computed from beside its runs.
@@ -179,11 +210,7 @@ pub(super) fn proof_facts(
     Ok(proof::Facts {
         base: attempt.attempt.base.clone(),
         head: head.clone(),
-        incident: IncidentFacts::of(
-            row.text_signature().clone(),
-            &row.title,
-            row.samples.first().map_or("", String::as_str),
-        ),
+        incident: incident_facts(&row),
         has_test_part: !parts.test_part.is_empty(),
         touched: touched(parts),
         selects: false,
@@ -193,6 +220,14 @@ pub(super) fn proof_facts(
         alone_runs: 3,
         red_again: dice()?,
     })
+}
+
+pub(super) fn incident_facts(row: &SignatureRow) -> IncidentFacts {
+    IncidentFacts::of(
+        row.text_signature().clone(),
+        &row.title,
+        row.samples.first().map_or("", String::as_str),
+    )
 }
 
 /// Keeps a proof, and what the attempt failed by where it failed.
@@ -360,13 +395,25 @@ pub(super) async fn run_child(ctx: &Ctx, slot: &Slot, child: SuiteChild) -> Suit
 /// Runs the repo's test commands on one commit, and compares with the run before our change.
 pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha) -> Result<(bool, String)> {
     let repo = ctx.repo(&facts.incident.repo)?;
+    let suite = suite_at(ctx, claim, facts, commit, "landed").await?;
+    let before = match facts.current() {
+        Some(attempt) => cached_base(ctx, facts, repo, &attempt.attempt.base)?,
+        None => None,
+    };
+    let known = flakes::known(ctx, repo)?;
+    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite, &known))
+}
+
+/// What the repo's test commands say of one commit.
+pub(super) async fn suite_at(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha, what: &str) -> Result<Suite> {
+    let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
     let dir = ctx
         .config
         .home
         .state
         .join("proofs")
-        .join(format!("{}.landed.{}", facts.id(), commit.short()));
+        .join(format!("{}.{what}.{}", facts.id(), commit.short()));
     git::sweep(&dir)?;
     super::private_dir(&dir)?;
     let tree = dir.join("tree");
@@ -382,7 +429,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
         }
         ground.renew_home()?;
     }
-    let run_id = run_id("landed", commit.short())?;
+    let run_id = run_id(what, commit.short())?;
     ctx.store().set_running(claim, Some(&run_id))?;
     let runner = async |child: SuiteChild| run_child(ctx, &repo.slot, child).await;
     let commands = suite::resolve(&reference, &repo.test);
@@ -396,13 +443,7 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
     let suite = with_tree_at(&work, &tree, run).await?;
     ctx.store().set_running(claim, None)?;
     git::sweep(&dir)?;
-    let suite = suite?;
-    let before = match facts.current() {
-        Some(attempt) => cached_base(ctx, facts, repo, &attempt.attempt.base)?,
-        None => None,
-    };
-    let known = flakes::known(ctx, repo)?;
-    Ok(proof::as_good_as(&before.unwrap_or_default(), &suite, &known))
+    Ok(suite?)
 }
 
 /// Stores what an attempt failed by, so that the same failure again stops the loop.

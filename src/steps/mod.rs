@@ -9,6 +9,7 @@ mod audit;
 mod before;
 mod by_ci;
 pub mod check;
+mod culprit;
 mod diff;
 pub mod effect;
 mod evidence;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Ctx, attempt, audit, by_ci, effect, judge, landing, publish, rerun, take_back, tell};
+use super::{Ctx, attempt, audit, by_ci, culprit, effect, judge, landing, publish, rerun, take_back, tell};
 use crate::{
     decide::{
         facts::{Facts, Seen},
@@ -16,6 +16,7 @@ pub(super) async fn perform(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen
         Action::Rerun { run, why } => rerun::rerun(ctx, claim, facts, run, why).await,
         Action::Reran { run, end } => rerun::reran(ctx, claim, facts, run, end),
         Action::Attempt { n, base } => attempt::attempt(ctx, claim, facts, *n, base).await,
+        Action::Blame { n, base, commit } => culprit::blame(ctx, claim, facts, *n, base, commit).await,
         Action::Guards { n, head } => judge::guards(ctx, claim, facts, *n, head).await,
         Action::Prove { n, head } => judge::prove(ctx, claim, facts, *n, head).await,
         Action::Audit { n, head } => audit::audit(ctx, claim, facts, *n, head).await,

@@ -401,6 +401,7 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         change,
         proof: attempt.proof.as_ref(),
         audit: attempt.audit.as_ref(),
+        takes_back: attempt.takes_back.as_ref().map(|culprit| &culprit.commit),
         author: &attempt.attempt.agent,
         held: if attempt.is_a_persons() { "" } else { &attempt.sandbox },
         said: (!attempt.attempt.said.is_empty()).then_some(&said),

@@ -3,6 +3,7 @@
 
 mod base;
 mod by_ci;
+mod culprit;
 mod flakes;
 mod landing;
 mod moves;

@@ -47,6 +47,9 @@ pub struct Cause {
     /// It names a test, a finding or a place in the code.
     #[serde(default)]
     pub points_at_code: bool,
+    /// The first commit of the default branch that CI saw it at, this time.
+    #[serde(default)]
+    pub suspect: Option<Sha>,
 }
 
 /// Incidents of one cause within a day from which on it flaps: it is told once more, and then not before it was quiet for

@@ -29,6 +29,13 @@ pub enum Action {
         n: u32,
         base: Sha,
     },
+    /// Run the tests before, at and after the suspected commit; where they show it to be the cause, take it back on this
+    /// base.
+    Blame {
+        n: u32,
+        base: Sha,
+        commit: Sha,
+    },
     Guards {
         n: u32,
         head: Sha,

@@ -234,6 +234,9 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
         }),
         Budget::Wait(why) => next_tick(now, why),
         Budget::Go { n } => {
+            if let Some(blame) = culprit(facts, seen, policy, n) {
+                return blame;
+            }
             if let Some(wait) = pause(facts, &budget::unavailable(facts), "the agent", now) {
                 return wait;
             }
@@ -251,6 +254,17 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
             }
         }
     }
+}
+
+/// Before an agent is asked: the one commit with which CI became red, if the tests show that it is the cause. Where they
+/// cannot run here nothing can be shown.
+fn culprit(facts: &Facts, seen: &Seen, policy: &Policy, n: u32) -> Option<Next> {
+    let commit = facts.cause.suspect.clone()?;
+    let asked = facts.culprit.as_ref().is_some_and(|found| found.not.is_some());
+    let untouched = facts.attempts.is_empty() && facts.pull.is_none() && !asked;
+    let room = facts.other_open_pulls < policy.open_pulls_per_repo;
+    let base = seen.base.clone()?;
+    (untouched && room && !policy.by_ci).then_some(Next::Act(Action::Blame { n, base, commit }))
 }
 
 /// How long a mended default branch may go without a release before a person hears of it.

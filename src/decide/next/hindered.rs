@@ -81,6 +81,7 @@ pub const fn name(action: &Action) -> &'static str {
         Action::Rerun { .. } => "rerun",
         Action::Reran { .. } => "reran",
         Action::Attempt { .. } => "attempt",
+        Action::Blame { .. } => "blame",
         Action::Guards { .. } => "guards",
         Action::Prove { .. } => "prove",
         Action::CiWitness { .. } => "ci_witness",

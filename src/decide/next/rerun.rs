@@ -111,7 +111,16 @@ fn answer(run: &RedRun, since: DateTime<Utc>, seen: &Seen, now: DateTime<Utc>) -
     let end = match is.map(|is| is.state).filter(|state| state.has_ended()) {
         Some(CheckState::Success) => RerunEnd::Green,
         Some(CheckState::Failure | CheckState::TimedOut | CheckState::StartupFailure) => RerunEnd::Red,
-        Some(_) => RerunEnd::Nothing("somebody called it off".to_owned()),
+        Some(
+            CheckState::Cancelled
+            | CheckState::Skipped
+            | CheckState::Neutral
+            | CheckState::Stale
+            | CheckState::ActionRequired
+            | CheckState::Queued
+            | CheckState::InProgress
+            | CheckState::Unknown,
+        ) => RerunEnd::Nothing("somebody called it off".to_owned()),
         None if now - since >= END => {
             RerunEnd::Nothing(format!("its jobs did not end within {} hours", END.num_hours()))
         }

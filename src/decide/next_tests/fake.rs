@@ -63,6 +63,10 @@ pub(super) struct Fake {
     pub(super) rules: Rules,
     pub(super) ci: CheckState,
     pub(super) reran: Option<RunSeen>,
+    /// The tests show the suspected commit to be the cause.
+    pub(super) shown: bool,
+    /// And it is a merge of ours.
+    pub(super) ours: bool,
     /// CI begins with what is pushed.
     pub(super) ci_runs: bool,
     /// None: after the push.
@@ -114,6 +118,8 @@ impl Fake {
             },
             ci: CheckState::Success,
             reran: None,
+            shown: true,
+            ours: false,
             ci_runs: true,
             ci_started: None,
             landed: None,
@@ -280,6 +286,7 @@ impl Fake {
             Action::Rerun { run, .. } => self.facts.rerun.sent = Some((run.clone(), now)),
             Action::Reran { end, .. } => self.facts.rerun.end = Some(end.clone()),
             Action::Attempt { n, base } => self.attempt(*n, base),
+            Action::Blame { n, base, commit } => self.blame(*n, base, commit),
             Action::Guards { .. } => self.guard(),
             Action::Prove { head, .. } => self.prove(head),
             Action::CiWitness { .. }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    decide::next,
+    decide::{next, why},
     model::checks::{RedRun, RunSeen},
 };
 
@@ -23,6 +23,8 @@ fn red(change: impl FnOnce(&mut Fake)) -> Fake {
 fn ends(fake: &mut Fake, state: CheckState) {
     fake.waits_for("the failed jobs of run 7 run again");
     assert!(next::rerun_comes_first(&fake.facts, &fake.policy), "no model is asked");
+    let unmet = why::not_merged(&fake.facts, &fake.policy);
+    assert_eq!(unmet[0].value, "the failed jobs of run 7 run again");
     fake.reran = Some(RunSeen { attempt: 2, state });
 }
 

@@ -13,6 +13,7 @@ use crate::model::{
 
 mod by_ci;
 mod checks;
+mod culprit;
 mod flakes;
 mod green;
 mod incident;
@@ -25,6 +26,7 @@ mod undo;
 
 pub use by_ci::by_ci;
 pub use checks::filled;
+pub use culprit::{culprit, red_at, without};
 pub use flakes::{Again, flaky, seen as flakes_seen};
 pub use incident::IncidentFacts;
 pub use landed::as_good_as;

@@ -139,11 +139,11 @@ fn audit(pr: &PrWords<'_>) -> String {
         AuditVerdict::Revise => "asks for a revision",
         AuditVerdict::Reject => "reject",
     };
-    format!(
-        "| audit by {}; the author was {} | – | {verdict} |",
-        span(agent),
-        span(pr.author)
-    )
+    let author = match pr.takes_back {
+        Some(_) => "no agent wrote it".to_owned(),
+        None => format!("the author was {}", span(pr.author)),
+    };
+    format!("| audit by {}; {author} | – | {verdict} |", span(agent))
 }
 
 fn counts(counts: Counts) -> String {

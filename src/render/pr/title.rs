@@ -9,6 +9,10 @@ use crate::{
 
 /// From our own template and names of a strict form only: it becomes the subject of the commit.
 pub fn pr_title(words: &PrWords<'_>) -> String {
+    let kind = match words.takes_back {
+        Some(commit) => format!("revert {}", commit.short()),
+        None => "fix".to_owned(),
+    };
     let source = words.change.paths.iter().find(|p| !looks_like_test(p));
     let changed = source.or(words.change.paths.first()).and_then(|p| place_word(p));
     let (error, file, function) = match words.readers {
@@ -24,11 +28,11 @@ pub fn pr_title(words: &PrWords<'_>) -> String {
     };
     let error = error.unwrap_or("a failure");
     match (file, function) {
-        (None, _) => format!("fix: {error} seen in production"),
+        (None, _) => format!("{kind}: {error} seen in production"),
         (Some(file), Some(function)) if file.len() + function.len() <= 70 => {
-            format!("fix: {error} in {file}, {function}")
+            format!("{kind}: {error} in {file}, {function}")
         }
-        (Some(file), _) => format!("fix: {error} in {file}"),
+        (Some(file), _) => format!("{kind}: {error} in {file}"),
     }
 }
 

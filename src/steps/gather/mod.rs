@@ -20,7 +20,7 @@ use super::{Ctx, evidence::kind, flakes, look};
 use crate::{
     decide::{
         dedup::BAD_LOOKS,
-        facts::{AttemptFacts, ByCi, Cause, ClassRecord, Facts, Spend, Unavailable},
+        facts::{AttemptFacts, ByCi, Cause, ClassRecord, Culprit, Facts, REVERT, Spend, Unavailable},
         security,
     },
     model::{
@@ -68,6 +68,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         failed_release: row.releases.last().cloned(),
         cause: Cause {
             flaky_before: known_flaky,
+            suspect: suspect(&store, incident, &row)?,
             ..cause(
                 ctx,
                 &row,
@@ -88,6 +89,7 @@ pub(super) fn facts(ctx: &Ctx, incident: &Incident) -> Result<Facts> {
         pushed: pushed(&effects, id),
         witness: witness(&effects, id),
         rerun: rerun(&rows.rows, &effects, id)?,
+        culprit: rows.rows.value(kind::CULPRIT, None)?,
         pushed_before: pushed_before(&effects, id),
         pull: our_pull(&effects, id),
         past_pulls: past_pulls(&effects),
@@ -146,6 +148,21 @@ fn since_retry(evidence: Vec<EvidenceRow>) -> SinceRetry {
     }
 }
 
+/// The commit at which the forge's CI showed it first since it was last over. Only what its text names can be looked for in
+/// the results of tests.
+fn suspect(store: &Store, incident: &Incident, row: &SignatureRow) -> Result<Option<Sha>> {
+    if row.red_run.is_none() || row.signed_text.is_none() {
+        return Ok(None);
+    }
+    let last = match incident.id.generation() {
+        0 | 1 => None,
+        n => store.incident(&IncidentId::new(&incident.id.signature(), n - 1))?,
+    };
+    let over = last.and_then(|last| last.closed_at).unwrap_or(DateTime::UNIX_EPOCH);
+    let seen = store.sightings(&row.sig, over)?;
+    Ok(seen.into_iter().find_map(|seen| seen.release))
+}
+
 fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
     let mut rows = Vec::new();
     for sig in store.symptoms(id)? {
@@ -183,6 +200,7 @@ fn cause(ctx: &Ctx, row: &SignatureRow, release: Option<Sha>, symptoms: &[Signat
         red_run: row.red_run.clone(),
         flaky_before: false,
         points_at_code: row.signed_text.is_some() || row.culprit.is_some(),
+        suspect: None,
     }
 }
 
@@ -195,6 +213,7 @@ fn security(row: &SignatureRow) -> Option<&'static str> {
 }
 
 fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<AttemptFacts>> {
+    let culprit = rows.rows.value::<Culprit>(kind::CULPRIT, None)?;
     store
         .attempts(id)?
         .into_iter()
@@ -226,6 +245,7 @@ fn attempts(store: &Store, id: &IncidentId, rows: &SinceRetry) -> Result<Vec<Att
                         .is_some_and(|head| rows.count(kind::CI_RED, Some(head)) > 0),
                 },
                 ci_failed: by_head(rows, kind::CI_FAILED, head.as_ref())?,
+                takes_back: (attempt.agent == REVERT).then(|| culprit.clone()).flatten(),
                 attempt,
             })
         })

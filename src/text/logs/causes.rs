@@ -4,6 +4,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use chrono::{DateTime, Utc};
+use foldhash::fast::RandomState;
 
 use super::{Pattern, PatternKind};
 use crate::{
@@ -56,7 +57,7 @@ pub struct Overflow {
 pub(super) struct Causes {
     list: Vec<Cause>,
     /// By template: texts have one signature exactly when they have one.
-    place: HashMap<Arc<str>, usize>,
+    place: HashMap<Arc<str>, usize, RandomState>,
     pub(super) overflow: Overflow,
 }
 

@@ -1,9 +1,13 @@
 //! Patterns as a log is searched with them: one automaton for the words of which each pattern needs one, and behind it
 //! the expressions, each compiled when a line first holds one of its words.
 
-use std::{cmp::Reverse, sync::OnceLock};
+use std::{cell::OnceCell, cmp::Reverse, sync::OnceLock};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::{
+    Anchored, Input,
+    automaton::{Automaton, StateID},
+    dfa::DFA,
+};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::hir::{
     Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition,
@@ -56,21 +60,33 @@ impl Expression {
     /// Whether all texts of the usual spelling that this one has match, or none does; None where that is not certain.
     ///
     /// They differ in digits, and in the letters of ids, which are words that have a digit. So a match around which no
-    /// word has a digit is one in each of them; and where the expression does not even match with every such character
-    /// taken for any other, it matches none.
-    pub(super) fn settled(&self, text: &str) -> Option<bool> {
+    /// word has a digit is one in each of them, and so is one around which they are statuses that the spelling keeps;
+    /// and where the expression does not even match with every such character taken for any other, it matches none.
+    pub(super) fn settled(&self, text: &str, usual: Option<&str>) -> Option<bool> {
         let wide = self.wide.get_or_init(|| widened(&parse_hir(&self.text)?));
         if !wide.as_ref()?.is_match(text.as_bytes()) {
             return Some(false);
         }
         let regex = self.regex.get_or_init(|| build(&self.text).ok());
         let found = regex.as_ref()?.find(text.as_bytes())?;
-        let is_word = |b: &&u8| b.is_ascii_alphanumeric() || **b == b'_' || **b == b'$';
-        let before = text.as_bytes()[..found.start()].iter().rev().take_while(is_word);
-        let behind = text.as_bytes()[found.end()..].iter().take_while(is_word);
-        let mut around = before.chain(found.as_bytes()).chain(behind);
-        (!around.any(u8::is_ascii_digit)).then_some(true)
+        let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'$';
+        let part = |word: &&u8| is_word(word);
+        let from = found.start() - text.as_bytes()[..found.start()].iter().rev().take_while(part).count();
+        let to = found.end() + text.as_bytes()[found.end()..].iter().take_while(part).count();
+        let mut at = from;
+        let one = text.as_bytes()[from..to].split(|b| !is_word(b)).all(|word| {
+            let range = at..at + word.len();
+            at = range.end + 1;
+            let kept = || usual.is_some_and(|usual| is_status(word) && usual.as_bytes()[range] == *word);
+            !word.iter().any(u8::is_ascii_digit) || kept()
+        });
+        one.then_some(true)
     }
+}
+
+/// Three digits of which the first is 4 or 5. The usual spelling makes no other word into one.
+fn is_status(word: &[u8]) -> bool {
+    matches!(word, [b'4' | b'5', rest @ ..] if rest.len() == 2 && rest.iter().all(u8::is_ascii_digit))
 }
 
 fn widened(hir: &Hir) -> Option<Regex> {
@@ -216,9 +232,9 @@ impl Compiled {
                 None => wordless.insert(n),
             }
         }
-        let words = AhoCorasick::builder()
+        let words = DFA::builder()
             .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
+            .prefilter(false)
             .build(texts);
         Search {
             words: words.ok(),
@@ -232,7 +248,7 @@ impl Compiled {
 /// Finds candidates in a log, and which patterns may match them.
 #[derive(Debug)]
 pub(super) struct Search {
-    words: Option<AhoCorasick>,
+    words: Option<DFA>,
     /// Pattern of each word.
     of: Vec<usize>,
     /// Patterns without a word: they are tried on every line.
@@ -241,28 +257,132 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Where the next candidate is, at or behind a place.
-    pub(super) fn next(&self, text: &str, at: usize) -> Option<usize> {
-        match &self.words {
-            Some(words) if self.wordless.is_empty() => {
-                Some(words.find(aho_corasick::Input::new(text).range(at..))?.start())
+    /// A place in each of the lines that are candidates. The text begins with a line. None where all of them are.
+    pub(super) fn lines(&self, text: &[u8]) -> Option<Vec<usize>> {
+        let words = self.words.as_ref().filter(|_| self.wordless.is_empty())?;
+        let start = words.start_state(Anchored::No).ok()?;
+        let mut walks = [0, 1, 2, 3].map(|n| {
+            let bound = |part: usize| match memchr::memchr(b'\n', &text[text.len() * part / WALKS..]) {
+                Some(newline) if part > 0 => text.len() * part / WALKS + newline + 1,
+                _ if part > 0 => text.len(),
+                _ => 0,
+            };
+            let end = if n + 1 == WALKS { text.len() } else { bound(n + 1) };
+            Walk::new(words, start, &text[..end], bound(n))
+        });
+        while together(words, &mut walks) {}
+        for walk in &mut walks {
+            while walk.at < walk.text.len() {
+                walk.step();
             }
-            _ => (at < text.len()).then_some(at),
         }
+        Some(walks.into_iter().flat_map(|walk| walk.found).collect())
     }
 
     /// The patterns that may match a text.
     pub(super) fn candidates(&self, text: &str) -> Set {
         let mut found = self.wordless.clone();
-        match &self.words {
+        let words = self.words.as_ref();
+        match words.and_then(|words| words.try_find_overlapping_iter(Input::new(text)).ok()) {
             Some(words) => {
-                for word in words.find_overlapping_iter(text) {
+                for word in words {
                     found.insert(self.of[word.pattern().as_usize()]);
                 }
             }
             None => (0..self.patterns).for_each(|n| found.insert(n)),
         }
         found
+    }
+}
+
+/// The candidates of a text, found when they are first asked for.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    always: OnceCell<Option<Vec<usize>>>,
+    near_start: OnceCell<Option<Vec<usize>>>,
+}
+
+impl Ahead {
+    /// A place in the next line that is a candidate, at or behind the one that starts at a place. Places only grow.
+    pub(super) fn next(&self, compiled: &Compiled, near_start: bool, text: &str, at: usize) -> Option<usize> {
+        let lines = if near_start { &self.near_start } else { &self.always };
+        let from = at;
+        let found = lines.get_or_init(|| {
+            let mut lines = compiled.search(near_start).lines(&text.as_bytes()[from..])?;
+            lines.iter_mut().for_each(|line| *line += from);
+            Some(lines)
+        });
+        match found {
+            Some(lines) => lines.get(lines.partition_point(|line| *line < at)).copied(),
+            None => (at < text.len()).then_some(at),
+        }
+    }
+}
+
+/// So many parts of a text are searched at once.
+const WALKS: usize = 4;
+
+/// Goes on with all walks until one is at something special; false where one of them is at its end. Each step has to
+/// wait for the one before it, but not for those of other walks: four at once take half of the time of one by one.
+fn together(words: &DFA, walks: &mut [Walk<'_>; WALKS]) -> bool {
+    let most = walks.iter().map(|walk| walk.text.len() - walk.at).min().unwrap_or(0);
+    let [a, b, c, d] = walks.each_ref().map(|walk| &walk.text[walk.at..walk.at + most]);
+    let [mut in_a, mut in_b, mut in_c, mut in_d] = walks.each_ref().map(|walk| walk.state);
+    let next = |state, byte| words.next_state(Anchored::No, state, byte);
+    let mut steps = 0;
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        (in_a, in_b, in_c, in_d) = (next(in_a, *a), next(in_b, *b), next(in_c, *c), next(in_d, *d));
+        steps += 1;
+        if [in_a, in_b, in_c, in_d].iter().any(|state| words.is_special(*state)) {
+            break;
+        }
+    }
+    for (walk, state) in walks.iter_mut().zip([in_a, in_b, in_c, in_d]) {
+        walk.state = state;
+        walk.at += steps;
+        walk.look();
+    }
+    walks.iter().all(|walk| walk.at < walk.text.len())
+}
+
+/// A search of some lines.
+struct Walk<'a> {
+    words: &'a DFA,
+    start: StateID,
+    state: StateID,
+    text: &'a [u8],
+    /// What comes before it led to the state.
+    at: usize,
+    found: Vec<usize>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(words: &'a DFA, start: StateID, text: &'a [u8], at: usize) -> Self {
+        Self {
+            words,
+            start,
+            state: start,
+            text,
+            at,
+            found: Vec::new(),
+        }
+    }
+
+    fn step(&mut self) {
+        self.state = self.words.next_state(Anchored::No, self.state, self.text[self.at]);
+        self.at += 1;
+        self.look();
+    }
+
+    /// A line with a word is passed over.
+    fn look(&mut self) {
+        if self.words.is_special(self.state) && self.words.is_match(self.state) {
+            let last = self.at - 1;
+            self.found.push(last);
+            let end = memchr::memchr(b'\n', &self.text[last..]);
+            self.at = end.map_or(self.text.len(), |end| last + end + 1);
+            self.state = self.start;
+        }
     }
 }
 
@@ -283,7 +403,7 @@ impl Set {
         self.0[n / BITS] & (1 << (n % BITS)) != 0
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|bits| *bits == 0)
     }
 }

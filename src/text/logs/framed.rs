@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use super::{
     Level,
     prefix::{self, Stripped},
-    shape::{Shape, shape},
     structured,
+    time::Times,
 };
 
 /// Wrappings of a line in records of platforms that are undone.
@@ -20,8 +20,6 @@ pub(super) const LONGEST_LINE: usize = 64 * 1024;
 pub(super) struct Framed<'a> {
     /// What the line says, without framing; for a record its message, then its error.
     pub(super) text: Cow<'a, str>,
-    /// How that looks.
-    pub(super) shape: Shape,
     /// The trace that a record carries.
     pub(super) stack: Option<Cow<'a, str>>,
     pub(super) level: Option<Level>,
@@ -34,23 +32,20 @@ pub(super) struct Framed<'a> {
     pub(super) wrapped: bool,
 }
 
-pub(super) fn read(line: &str, now: DateTime<Utc>) -> Framed<'_> {
+pub(super) fn read<'a>(line: &'a str, times: &Times<'_>) -> Framed<'a> {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let mut framed = layer(&line[..line.floor_char_boundary(LONGEST_LINE)], now, DEEPEST);
-    framed.shape = shape(&framed.text);
-    framed
+    layer(&line[..line.floor_char_boundary(LONGEST_LINE)], times, DEEPEST)
 }
 
-fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
+fn layer<'a>(line: &'a str, times: &Times<'_>, depth: usize) -> Framed<'a> {
     let Stripped {
         content,
         time,
         level,
         begins,
-    } = prefix::strip(line, now);
+    } = prefix::strip(line, times);
     let mut framed = Framed {
         text: Cow::Borrowed(content),
-        shape: Shape::Blank,
         stack: None,
         level,
         time,
@@ -58,7 +53,7 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
         record: false,
         wrapped: false,
     };
-    let Some(record) = structured::read(content, now) else {
+    let Some(record) = structured::read(content, times) else {
         return framed;
     };
     framed.level = record.level.or(level);
@@ -76,7 +71,7 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
     framed.wrapped = record.wrapped;
     framed.text = message;
     if depth > 0 && !own_words {
-        within(&mut framed, now, depth);
+        within(&mut framed, times, depth);
     }
     if let Some(error) = record.error.filter(|error| !framed.text.contains(&**error)) {
         let both = [&*framed.text, &*error].join("\n");
@@ -86,15 +81,15 @@ fn layer(line: &str, now: DateTime<Utc>, depth: usize) -> Framed<'_> {
 }
 
 /// The message of a record may be a line with framing of its own.
-fn within<'a>(outer: &mut Framed<'a>, now: DateTime<Utc>, depth: usize) {
+fn within<'a>(outer: &mut Framed<'a>, times: &Times<'_>, depth: usize) {
     let (inner, text, stack): (Framed<'a>, Cow<'a, str>, Option<Cow<'a, str>>) = match &outer.text {
         Cow::Borrowed(text) => {
-            let mut inner = layer(text.trim_end_matches('\n'), now, depth - 1);
+            let mut inner = layer(text.trim_end_matches('\n'), times, depth - 1);
             let (text, stack) = (std::mem::take(&mut inner.text), inner.stack.take());
             (inner, text, stack)
         }
         Cow::Owned(text) => {
-            let mut inner = layer(text.trim_end_matches('\n'), now, depth - 1);
+            let mut inner = layer(text.trim_end_matches('\n'), times, depth - 1);
             let text = Cow::Owned(std::mem::take(&mut inner.text).into_owned());
             let stack = inner.stack.take().map(|stack| Cow::Owned(stack.into_owned()));
             let flags = Framed {
@@ -130,7 +125,7 @@ mod tests {
 
     fn check(line: &str, says: &str, level: Option<Level>) {
         let now = "2026-11-29T12:00:00Z".parse().unwrap();
-        let framed = read(line, now);
+        let framed = read(line, &Times::new(line, now));
         assert_eq!((&*framed.says(), framed.level), (says, level), "{line}");
     }
 

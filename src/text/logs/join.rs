@@ -7,8 +7,9 @@ use chrono::{DateTime, Utc};
 
 use super::{
     Level,
-    framed::{self, Framed},
-    shape::{Shape, State, continues, follow, is_exception, is_header, is_rust_head, is_source, state_of},
+    line::Line,
+    memo::Memo,
+    shape::{Shape, State, Trait, continues, follow, is_header, state_of},
 };
 
 /// Lines and bytes of one event; what comes behind is repetition.
@@ -28,7 +29,7 @@ pub(super) struct Event<'a> {
     pub(super) end: usize,
     /// As it stands in the log, without the lines of others.
     pub(super) raw: Cow<'a, str>,
-    pub(super) lines: Vec<Rc<Framed<'a>>>,
+    pub(super) lines: Vec<Rc<Line<'a>>>,
     /// Lines that another process wrote in between.
     pub(super) foreign: Vec<&'a str>,
 }
@@ -39,7 +40,7 @@ impl<'a> Event<'a> {
         Self {
             end: 0,
             raw: Cow::Borrowed(line),
-            lines: vec![Rc::new(framed::read(line.trim_end_matches('\n'), now))],
+            lines: vec![Rc::new(Line::read(line.trim_end_matches('\n'), now).0)],
             foreign: Vec::new(),
         }
     }
@@ -52,38 +53,60 @@ impl<'a> Event<'a> {
         let lines: Vec<Cow<'_, str>> = self.lines.iter().map(|line| line.says()).collect();
         Cow::Owned(lines.join("\n"))
     }
+
+    /// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
+    pub(super) fn title(&self) -> &str {
+        let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");
+        let mut lines = self.lines.iter().flat_map(|line| line.text().lines());
+        let first = lines.next().unwrap_or_default().trim();
+        if !announces(first) {
+            return first;
+        }
+        let (mut raised, mut last, mut within) = (None, first, true);
+        for line in lines.filter(|line| !line.trim().is_empty()) {
+            last = line.trim();
+            if announces(line) {
+                within = true;
+            } else if within && !line.starts_with([' ', '\t']) {
+                (raised, within) = (Some(last), false);
+            }
+        }
+        raised.unwrap_or(last)
+    }
 }
 
 /// Where a line starts, and what it says.
-type Read<'a> = (usize, Rc<Framed<'a>>);
+type Read<'a> = (usize, Rc<Line<'a>>);
 
 /// A log of which whole lines are there; the last one ends with a newline unless the log is over.
-pub(super) struct Window<'a> {
+pub(super) struct Window<'a, 'm> {
     pub(super) text: &'a str,
     /// Nothing comes behind it.
     last: bool,
     now: DateTime<Utc>,
+    memo: &'m RefCell<Memo>,
     /// Lines that were taken apart last, by where they start: one event's neighbours are the next one's lines.
     recent: RefCell<[Option<Read<'a>>; RECENT]>,
 }
 
-impl<'a> Window<'a> {
-    pub(super) fn new(text: &'a str, last: bool, now: DateTime<Utc>) -> Self {
+impl<'a, 'm> Window<'a, 'm> {
+    pub(super) fn new(text: &'a str, last: bool, now: DateTime<Utc>, memo: &'m RefCell<Memo>) -> Self {
         Self {
             text,
             last,
             now,
+            memo,
             recent: RefCell::default(),
         }
     }
 
     /// The line between two places, taken apart.
-    fn read(&self, start: usize, end: usize) -> Rc<Framed<'a>> {
+    fn read(&self, start: usize, end: usize) -> Rc<Line<'a>> {
         let mut recent = self.recent.borrow_mut();
         if let Some((_, line)) = recent.iter().flatten().find(|(known, _)| *known == start) {
             return line.clone();
         }
-        let line = Rc::new(framed::read(&self.text[start..end], self.now));
+        let line = Rc::new(self.memo.borrow_mut().line(&self.text[start..end], self.now));
         recent.rotate_right(1);
         recent[0] = Some((start, line.clone()));
         line
@@ -101,7 +124,7 @@ impl<'a> Window<'a> {
     }
 
     /// The line that starts at a place, and where the next one starts; None where none is complete.
-    fn line(&self, at: usize) -> Option<(Rc<Framed<'a>>, usize)> {
+    fn line(&self, at: usize) -> Option<(Rc<Line<'a>>, usize)> {
         let rest = &self.text[at..];
         match memchr::memchr(b'\n', rest.as_bytes()) {
             Some(end) => Some((self.read(at, at + end), at + end + 1)),
@@ -110,7 +133,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    fn before(&self, at: usize, floor: usize) -> Option<(Rc<Framed<'a>>, usize)> {
+    fn before(&self, at: usize, floor: usize) -> Option<(Rc<Line<'a>>, usize)> {
         let above = self.text[floor..at].strip_suffix('\n')?;
         let start = floor + memchr::memrchr(b'\n', above.as_bytes()).map_or(0, |newline| newline + 1);
         Some((self.read(start, at - 1), start))
@@ -124,14 +147,15 @@ impl<'a> Window<'a> {
         let Some((line, _)) = self.line(at) else { return at };
         let mut head = at;
         let mut left = LOOK_BACK;
-        if continues(&line) {
+        if continues(&line.marks) {
             head = self.above(at, floor, &mut left);
         }
         head = self.head_of_trace(head, floor, &mut left);
         match (self.line(head), self.before(head, floor)) {
             // A logger's line, and below it the exception that it logged.
-            (Some((line, _)), Some((header, start))) if is_header(&header) => {
-                let traced = line.shape == Shape::Traceback || (!line.begins && is_exception(&line.text));
+            (Some((line, _)), Some((header, start))) if is_header(&header.marks) => {
+                let traced = line.marks.shape == Shape::Traceback
+                    || (!line.marks.is(Trait::Begins) && line.marks.is(Trait::Exception));
                 if traced { start } else { head }
             }
             _ => head,
@@ -146,7 +170,7 @@ impl<'a> Window<'a> {
         {
             *left -= 1;
             place = start;
-            if !continues(&line) {
+            if !continues(&line.marks) {
                 return place;
             }
         }
@@ -162,11 +186,11 @@ impl<'a> Window<'a> {
             *left -= 1;
             let first = place == at;
             place = start;
-            match line.shape {
+            match line.marks.shape {
                 Shape::Traceback => return self.head_of_trace_chain(place, floor, left),
-                Shape::Indented | Shape::Blank | Shape::Part if !line.begins => {}
-                Shape::Plain if first && is_rust_head(&line.text) => return place,
-                Shape::Plain if !first && is_source(&line.text) => return place,
+                Shape::Indented | Shape::Blank | Shape::Part if !line.marks.is(Trait::Begins) => {}
+                Shape::Plain if first && line.marks.is(Trait::RustHead) => return place,
+                Shape::Plain if !first && line.marks.is(Trait::Source) => return place,
                 _ => break,
             }
         }
@@ -178,13 +202,13 @@ impl<'a> Window<'a> {
         let Some((line, start)) = self.before(at, floor) else {
             return at;
         };
-        if line.shape != Shape::Blank {
+        if line.marks.shape != Shape::Blank {
             return at;
         }
         let Some((line, start)) = self.before(start, floor) else {
             return at;
         };
-        if line.shape != Shape::Part || *left == 0 {
+        if line.marks.shape != Shape::Part || *left == 0 {
             return at;
         }
         let above = self.above(start, floor, left);
@@ -197,14 +221,14 @@ impl<'a> Window<'a> {
 
     fn forward(&self, start: usize) -> Option<Event<'a>> {
         let (first, mut next) = self.line(start)?;
-        let mut state = state_of(&first, State::Open);
-        let header = is_header(&first);
+        let mut state = state_of(&first.marks, State::Open);
+        let header = is_header(&first.marks);
         let mut lines = vec![first];
         let mut foreign: Vec<Range<usize>> = Vec::new();
         let mut end = next;
         let mut blank = 0;
         while let Some((line, behind)) = self.line(next) {
-            if line.shape == Shape::Blank && !line.begins {
+            if line.marks.shape == Shape::Blank && !line.marks.is(Trait::Begins) {
                 blank += 1;
                 if blank > MOST_BLANK {
                     return Some(self.cut(start, end, lines, foreign));
@@ -212,7 +236,7 @@ impl<'a> Window<'a> {
                 next = behind;
                 continue;
             }
-            let Some(then) = follow(state, &line, header && lines.len() == 1, blank > 0) else {
+            let Some(then) = follow(state, &line.marks, header && lines.len() == 1, blank > 0) else {
                 let traced = lines.len() > 1 || state == State::Traceback;
                 if traced && is_calm(&line) && self.goes_on(state, behind)? {
                     foreign.push(next..behind);
@@ -244,9 +268,9 @@ impl<'a> Window<'a> {
                 return self.last.then_some(false);
             };
             let inner = state == State::Traceback
-                && !line.begins
-                && (line.shape == Shape::Indented || is_exception(&line.text));
-            if inner || line.shape == Shape::Part {
+                && !line.marks.is(Trait::Begins)
+                && (line.marks.shape == Shape::Indented || line.marks.is(Trait::Exception));
+            if inner || line.marks.shape == Shape::Part {
                 return Some(true);
             }
             if !is_calm(&line) {
@@ -257,7 +281,7 @@ impl<'a> Window<'a> {
         Some(false)
     }
 
-    fn cut(&self, start: usize, end: usize, lines: Vec<Rc<Framed<'a>>>, foreign: Vec<Range<usize>>) -> Event<'a> {
+    fn cut(&self, start: usize, end: usize, lines: Vec<Rc<Line<'a>>>, foreign: Vec<Range<usize>>) -> Event<'a> {
         let mut raw = Cow::Borrowed(&self.text[start..end]);
         let mut from = start;
         let within: Vec<Range<usize>> = foreign.into_iter().filter(|range| range.end <= end).collect();
@@ -280,6 +304,8 @@ impl<'a> Window<'a> {
 }
 
 /// A line of its own that says all is well.
-fn is_calm(line: &Framed<'_>) -> bool {
-    line.level.is_some_and(|level| level <= Level::Info) && (line.begins || line.record || line.time.is_some())
+fn is_calm(line: &Line<'_>) -> bool {
+    let marks = &line.marks;
+    let begins = marks.is(Trait::Begins) || marks.is(Trait::Record) || line.time.is_some();
+    begins && marks.level.is_some_and(|level| level <= Level::Info)
 }

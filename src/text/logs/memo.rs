@@ -1,16 +1,22 @@
-//! Templates of texts that were seen just before but for what their usual spelling leaves out: programs in trouble repeat
-//! themselves. Signing begins with that spelling, so what is remembered by it is what signing would give. Bounded, and
-//! off where lines do not repeat.
+//! What is known of lines and texts that were seen just before but for what their usual spelling leaves out: programs in
+//! trouble repeat themselves. Signing begins with that spelling, so what is remembered by it is what signing would give.
+//! Bounded, and off where lines do not repeat.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use super::Level;
-use crate::text::signature::{template, template_of_usual, usual, visible};
+use chrono::{DateTime, Utc};
+use foldhash::fast::RandomState;
 
-/// Bytes of all texts.
+use super::{
+    Level,
+    line::{Line, Read},
+};
+use crate::text::signature::{template, usual, visible};
+
+/// Bytes of all texts with what is known of them.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 const LONGEST_TEXT: usize = 2048;
 /// Looks after which it is judged whether remembering pays, and the share of hits that pays: one in so many.
@@ -18,10 +24,12 @@ const TRIAL: u64 = 4096;
 const ONE_IN: u64 = 16;
 
 /// What is remembered of all texts of one spelling.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Known {
-    pub(super) template: Option<Arc<str>>,
-    pub(super) named: Named,
+#[derive(Debug, Default)]
+struct Known {
+    template: Option<Arc<str>>,
+    named: Named,
+    /// Of a text that is one line.
+    read: Option<Read>,
 }
 
 /// The pattern that names an event, away from a start.
@@ -36,75 +44,124 @@ pub(super) enum Named {
     Same(Option<Level>, Option<usize>),
 }
 
+/// Where a text is remembered, as long as nothing is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    number: usize,
+    age: u64,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    known: HashMap<Box<[u8]>, Known>,
+    /// Keyed anew in each process, so that nobody can write a log whose lines fall together.
+    numbers: HashMap<Box<[u8]>, usize, RandomState>,
+    known: Vec<Known>,
     /// Each template once: many texts have one.
-    distinct: HashSet<Arc<str>>,
+    distinct: HashSet<Arc<str>, RandomState>,
     bytes: usize,
     key: Vec<u8>,
+    /// How often everything was forgotten.
+    age: u64,
     looks: u64,
     hits: u64,
     off: bool,
 }
 
 impl Memo {
-    /// What is known of a text, which is the one that is spoken of from here on. None where it is not remembered.
-    pub(super) fn recall(&mut self, text: &str) -> Option<Known> {
+    /// A line, taken apart or remembered.
+    pub(super) fn line<'a>(&mut self, raw: &'a str, now: DateTime<Utc>) -> Line<'a> {
+        let Some(place) = self.recall(raw) else {
+            return Line::read(raw, now).0;
+        };
+        let known = &mut self.known[place.number];
+        // What nobody sees is left out of the spelling, and framing is read with it.
+        let whole = self.key.len() == raw.len();
+        let again = known
+            .read
+            .filter(|_| whole)
+            .and_then(|read| Line::again(raw, now, &read));
+        let mut line = again.unwrap_or_else(|| {
+            let (line, read) = Line::read(raw, now);
+            known.read = known.read.or(read.filter(|_| whole));
+            line
+        });
+        line.place = Some(place);
+        line
+    }
+
+    /// Where a text is remembered. None where it is not.
+    pub(super) fn recall(&mut self, text: &str) -> Option<Place> {
         if text.len() > LONGEST_TEXT || !self.pays() {
             return None;
         }
         self.key.clear();
         usual::write(&visible(text), &mut self.key);
         self.looks += 1;
-        if let Some(known) = self.known.get(self.key.as_slice()) {
-            self.hits += 1;
-            return Some(known.clone());
-        }
-        self.put(Known::default());
-        Some(Known::default())
+        let number = match self.numbers.get(self.key.as_slice()) {
+            Some(number) => {
+                self.hits += 1;
+                *number
+            }
+            None => self.put(),
+        };
+        Some(Place { number, age: self.age })
     }
 
-    /// The template of the text that was recalled.
-    pub(super) fn template(&mut self, known: &mut Known, text: &str) -> Arc<str> {
-        if let Some(template) = &known.template {
-            return template.clone();
+    /// The template of the text that is remembered at this place.
+    pub(super) fn template(&mut self, place: Place, text: &str) -> Arc<str> {
+        if let Some(template) = self.at(place).and_then(|known| known.template.clone()) {
+            return template;
         }
-        let found = match std::str::from_utf8(&self.key) {
-            Ok(usual) => template_of_usual(usual),
-            Err(_) => template(text),
-        };
+        let found = template(text);
         let template = match self.distinct.get(found.as_str()) {
             Some(same) => same.clone(),
             None => Arc::from(found),
         };
-        self.distinct.insert(template.clone());
-        known.template = Some(template.clone());
-        self.put(known.clone());
+        if let Some(known) = self.at(place) {
+            known.template = Some(template.clone());
+            self.distinct.insert(template.clone());
+        }
         template
     }
 
-    pub(super) fn name(&mut self, known: &mut Known, named: Named) {
-        known.named = named;
-        self.put(known.clone());
+    pub(super) fn named(&mut self, place: Place) -> Named {
+        self.at(place).map_or(Named::Each, |known| known.named)
     }
 
-    fn put(&mut self, known: Known) {
-        if let Some(place) = self.known.get_mut(self.key.as_slice()) {
-            *place = known;
-            return;
+    pub(super) fn name(&mut self, place: Place, named: Named) {
+        if let Some(known) = self.at(place) {
+            known.named = named;
         }
-        if self.bytes + self.key.len() > MOST_BYTES {
+    }
+
+    /// Whether an event of this spelling came before.
+    pub(super) fn is_signed(&mut self, place: Place) -> bool {
+        self.at(place).is_some_and(|known| known.template.is_some())
+    }
+
+    fn at(&mut self, place: Place) -> Option<&mut Known> {
+        self.known.get_mut(place.number).filter(|_| place.age == self.age)
+    }
+
+    /// A new place for the text that is looked for.
+    fn put(&mut self) -> usize {
+        let more = self.key.len() + size_of::<(Box<[u8]>, usize, Known)>();
+        if self.bytes + more > MOST_BYTES {
             self.forget();
         }
-        self.bytes += self.key.len();
-        self.known.insert(self.key.as_slice().into(), known);
+        self.bytes += more;
+        let number = self.known.len();
+        self.numbers.insert(self.key.as_slice().into(), number);
+        self.known.push(Known::default());
+        number
     }
 
     fn forget(&mut self) {
-        self.known = HashMap::new();
-        self.distinct = HashSet::new();
+        self.numbers = HashMap::default();
+        self.known = Vec::new();
+        self.distinct = HashSet::default();
         self.bytes = 0;
+        self.age += 1;
     }
 
     fn pays(&mut self) -> bool {
@@ -125,7 +182,7 @@ mod tests {
 
     fn remembered(memo: &mut Memo, text: &str) -> Arc<str> {
         match memo.recall(text) {
-            Some(mut known) => memo.template(&mut known, text),
+            Some(place) => memo.template(place, text),
             None => template(text).into(),
         }
     }
@@ -167,7 +224,7 @@ mod tests {
         for n in 0..40_u64 {
             memo.key = vec![b'x'; MOST_BYTES / 16];
             memo.key.extend(n.to_le_bytes());
-            memo.put(Known::default());
+            memo.put();
             assert!(memo.bytes <= MOST_BYTES && memo.known.len() <= 16);
         }
     }

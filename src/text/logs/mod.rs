@@ -19,6 +19,7 @@ mod compiled;
 mod framed;
 mod input;
 mod join;
+mod line;
 mod literals;
 mod memo;
 mod patterns;
@@ -29,19 +30,25 @@ mod structured;
 mod tests;
 mod time;
 
-use std::{borrow::Cow, cell::LazyCell};
+use std::{
+    borrow::Cow,
+    cell::{LazyCell, RefCell},
+};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
 
 use super::{
     Redactor,
-    signature::{signature, template},
+    signature::{signature, template, usual, visible},
 };
 use causes::{Causes, Seen};
+use compiled::Ahead;
 use input::Input;
 use join::{Event, Window};
-use memo::{Known, Memo, Named};
+use line::Line;
+use memo::{Memo, Named, Place};
+use shape::Trait;
 
 pub use causes::{Cause, MOST_CAUSES, Overflow};
 pub use patterns::{Pattern, PatternFault, PatternKind, Patterns, pattern_fault, regex_fault};
@@ -126,7 +133,8 @@ pub struct Found {
 pub fn open_tail(text: &str, now: DateTime<Utc>) -> usize {
     let last = text.strip_suffix('\n').unwrap_or(text);
     let line = last.rfind('\n').map_or(0, |newline| newline + 1);
-    let window = Window::new(text, true, now);
+    let memo = RefCell::default();
+    let window = Window::new(text, true, now, &memo);
     text.len() - window.begin(line, 0)
 }
 
@@ -142,6 +150,7 @@ pub struct Reading {
     scanned: usize,
     /// The next line is the first of its process.
     first: bool,
+    memo: RefCell<Memo>,
     matcher: Matcher,
 }
 
@@ -154,7 +163,6 @@ struct Matcher {
     /// The reading may be within the window of some pattern.
     near_start: bool,
     causes: Causes,
-    memo: Memo,
     events: u64,
 }
 
@@ -170,6 +178,7 @@ impl Reading {
             floor: 0,
             scanned: 0,
             first: false,
+            memo: RefCell::default(),
             matcher: Matcher {
                 patterns: patterns.clone(),
                 redactor: redactor.clone(),
@@ -177,7 +186,6 @@ impl Reading {
                 started_at: None,
                 near_start: false,
                 causes: Causes::default(),
-                memo: Memo::default(),
                 events: 0,
             },
         }
@@ -234,18 +242,19 @@ impl Reading {
             return;
         }
         self.scanned = end;
-        let window = Window::new(&text[..end], last, self.matcher.now);
+        let window = Window::new(&text[..end], last, self.matcher.now, &self.memo);
         if self.first && end > 0 {
             self.first = false;
             let line = window.text.lines().next().unwrap_or_default();
-            self.matcher.started_at = framed::read(line, self.matcher.now).time.or(Some(self.matcher.now));
+            let time = Line::read(line, self.matcher.now).0.time;
+            self.matcher.started_at = time.or(Some(self.matcher.now));
             self.matcher.near_start = true;
         }
         let patterns = self.matcher.patterns.clone();
         let compiled = patterns.compiled();
+        let ahead = Ahead::default();
         while self.at < end {
-            let search = compiled.search(self.matcher.near_start);
-            let Some(hit) = search.next(window.text, self.at) else {
+            let Some(hit) = ahead.next(compiled, self.matcher.near_start, window.text, self.at) else {
                 self.at = end;
                 break;
             };
@@ -255,9 +264,9 @@ impl Reading {
                 break;
             };
             let next = event.end;
-            self.matcher.event(&event);
+            self.matcher.event(&event, &self.memo);
             for line in &event.foreign {
-                self.matcher.event(&Event::of_line(line, self.matcher.now));
+                self.matcher.event(&Event::of_line(line, self.matcher.now), &self.memo);
             }
             self.at = next;
             self.floor = next;
@@ -281,24 +290,30 @@ impl Reading {
 }
 
 impl Matcher {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &Event<'_>, memo: &RefCell<Memo>) {
         let raw = event.raw.trim_end_matches('\n');
         let first = &event.lines[0];
         let level = first
+            .marks
             .level
-            .or_else(|| event.lines.iter().filter_map(|line| line.level).max());
+            .or_else(|| event.lines.iter().filter_map(|line| line.marks.level).max());
         let at = event.lines.iter().find_map(|line| line.time).unwrap_or(self.now);
         // What is remembered is of the text as it stands here.
-        let wrapped = event.lines.iter().any(|line| line.wrapped);
+        let wrapped = event.lines.iter().any(|line| line.marks.is(Trait::Wrapped));
         let secret = matches!(self.redactor.without_known(raw), Cow::Owned(_));
-        let mut known = if wrapped || secret { None } else { self.memo.recall(raw) };
-        let Some(best) = self.named(event, raw, level, at, known.as_mut()) else {
+        let memo = &mut *memo.borrow_mut();
+        let place = match event.lines.as_slice() {
+            _ if wrapped || secret => None,
+            [line] if line.place.is_some() && line.raw.len() == raw.len() => line.place,
+            _ => memo.recall(raw),
+        };
+        let Some(best) = self.named(event, raw, level, at, place.map(|place| (place, &mut *memo))) else {
             return;
         };
         self.events += 1;
         let text = as_written(event, raw);
-        let template = match &mut known {
-            Some(known) => self.memo.template(known, &text),
+        let template = match place {
+            Some(place) => memo.template(place, &text),
             None => template(&self.redactor.without_known(&text)).into(),
         };
         let pattern = &self.patterns.list()[best];
@@ -309,7 +324,7 @@ impl Matcher {
         };
         if !self.causes.again(&template, &seen, &self.redactor) && self.causes.has_room(pattern.severity) {
             let signed = signature(&self.redactor.without_known(&text));
-            self.causes.add(template, signed, title(event), &seen, &self.redactor);
+            self.causes.add(template, signed, event.title(), &seen, &self.redactor);
         }
     }
 
@@ -320,22 +335,21 @@ impl Matcher {
         raw: &str,
         level: Option<Level>,
         at: DateTime<Utc>,
-        known: Option<&mut Known>,
+        known: Option<(Place, &mut Memo)>,
     ) -> Option<usize> {
-        let Some(known) = known.filter(|_| !self.near_start) else {
+        let Some((place, memo)) = known.filter(|_| !self.near_start) else {
             return self.best(event, raw, level, at);
         };
-        match known.named {
-            Named::Same(of, best) if of == level => {
-                self.near_start = self.is_near_start(at);
-                return best;
-            }
-            Named::Unasked if known.template.is_some() => {
-                // It came before.
-                let named = self.settled(event, raw, level);
-                self.memo.name(known, named);
-            }
-            Named::Unasked | Named::Each | Named::Same(..) => {}
+        let mut named = memo.named(place);
+        if matches!(named, Named::Unasked) && memo.is_signed(place) {
+            named = self.settled(event, raw, level);
+            memo.name(place, named);
+        }
+        if let Named::Same(of, best) = named
+            && of == level
+        {
+            self.near_start = self.is_near_start(at);
+            return best;
         }
         self.best(event, raw, level, at)
     }
@@ -350,12 +364,14 @@ impl Matcher {
     fn settled(&self, event: &Event<'_>, raw: &str, level: Option<Level>) -> Named {
         let says = event.says();
         let within = is_end_of(&says, raw);
+        // What nobody sees is left out of the spelling.
+        let usual = Some(usual::spelled(&visible(raw))).filter(|usual| usual.len() == raw.len());
         let settled = |expression: &compiled::Expression| {
-            let in_raw = expression.settled(raw);
+            let in_raw = expression.settled(raw, usual.as_deref());
             if in_raw == Some(true) || *says == *raw || (within && !expression.begins_a_line()) {
                 return in_raw;
             }
-            match (in_raw, expression.settled(&says)) {
+            match (in_raw, expression.settled(&says, None)) {
                 (_, Some(true)) => Some(true),
                 (Some(false), Some(false)) => Some(false),
                 _ => None,
@@ -388,10 +404,11 @@ impl Matcher {
     fn best(&mut self, event: &Event<'_>, raw: &str, level: Option<Level>, at: DateTime<Utc>) -> Option<usize> {
         let compiled = self.patterns.compiled();
         let candidates = compiled.search(self.near_start).candidates(raw);
-        let plain = event
-            .lines
-            .iter()
-            .all(|line| !line.record && !line.wrapped && line.stack.is_none());
+        let plain = event.lines.iter().all(|line| {
+            ![Trait::Record, Trait::Wrapped, Trait::Traced]
+                .iter()
+                .any(|of| line.marks.is(*of))
+        });
         let says = LazyCell::new(|| {
             let wanted = !plain || compiled.anchored || event.lines.len() > 1;
             wanted.then(|| event.says()).filter(|says| says != raw)
@@ -470,28 +487,8 @@ fn in_window(pattern: &Pattern, started_at: Option<DateTime<Utc>>, at: DateTime<
 
 /// The event as the program wrote it: without the records that containers put around lines.
 fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
-    if !event.lines.iter().any(|line| line.wrapped) {
+    if !event.lines.iter().any(|line| line.marks.is(Trait::Wrapped)) {
         return Cow::Borrowed(raw);
     }
     Cow::Owned(event.says().into_owned())
-}
-
-/// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
-fn title<'a>(event: &'a Event<'_>) -> &'a str {
-    let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");
-    let mut lines = event.lines.iter().flat_map(|line| line.text.lines());
-    let first = lines.next().unwrap_or_default().trim();
-    if !announces(first) {
-        return first;
-    }
-    let (mut raised, mut last, mut within) = (None, first, true);
-    for line in lines.filter(|line| !line.trim().is_empty()) {
-        last = line.trim();
-        if announces(line) {
-            within = true;
-        } else if within && !line.starts_with([' ', '\t']) {
-            (raised, within) = (Some(last), false);
-        }
-    }
-    raised.unwrap_or(last)
 }

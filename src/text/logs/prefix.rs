@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Level, time};
+use super::{Level, time::Times};
 
 /// A line without what stood before it.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 80;
 /// Of a request, with its dashes.
 const LENGTH_OF_ID: usize = 36;
 
-pub(super) fn strip(line: &str, now: DateTime<Utc>) -> Stripped<'_> {
+pub(super) fn strip<'a>(line: &'a str, times: &Times<'_>) -> Stripped<'a> {
     let mut stripped = Stripped {
         content: line.trim_start_matches('\u{feff}'),
         time: None,
@@ -30,7 +30,7 @@ pub(super) fn strip(line: &str, now: DateTime<Utc>) -> Stripped<'_> {
         begins: false,
     };
     for _ in 0..MOST_PIECES {
-        if !stripped.piece(now) {
+        if !stripped.piece(times) {
             break;
         }
     }
@@ -39,22 +39,22 @@ pub(super) fn strip(line: &str, now: DateTime<Utc>) -> Stripped<'_> {
 
 impl<'a> Stripped<'a> {
     /// Takes one piece off; false when there is none.
-    fn piece(&mut self, now: DateTime<Utc>) -> bool {
+    fn piece(&mut self, times: &Times<'_>) -> bool {
         let rest = self.content;
         let Some(first) = rest.as_bytes().first() else {
             return false;
         };
         match first {
-            b'[' => self.bracket(now),
-            b'<' => self.priority(now),
-            b'0'..=b'9' => self.timed(now) || self.connection(),
+            b'[' => self.bracket(times),
+            b'<' => self.priority(times),
+            b'0'..=b'9' => self.timed(times) || self.connection(),
             b'#' => self.command(),
             b'A'..=b'Z' | b'a'..=b'z' => {
-                (first.is_ascii_uppercase() && (self.timed(now) || self.klog(now)))
+                (first.is_ascii_uppercase() && (self.timed(times) || self.klog(times)))
                     || self.word()
                     || self.process()
                     || self.stream()
-                    || self.step(now)
+                    || self.step(times)
             }
             _ => false,
         }
@@ -65,9 +65,9 @@ impl<'a> Stripped<'a> {
         true
     }
 
-    fn timed(&mut self, now: DateTime<Utc>) -> bool {
+    fn timed(&mut self, times: &Times<'_>) -> bool {
         let rest = self.content;
-        let Some(found) = time::at_start(rest.as_bytes(), now) else {
+        let Some(found) = times.at_start(rest.as_bytes()) else {
             return false;
         };
         self.time = self.time.or(found.at);
@@ -105,14 +105,14 @@ impl<'a> Stripped<'a> {
     }
 
     /// `[…]`: a time, a level, a stream, a number; another group only where a level stands behind it.
-    fn bracket(&mut self, now: DateTime<Utc>) -> bool {
+    fn bracket(&mut self, times: &Times<'_>) -> bool {
         let rest = &self.content[1..];
         let near = &rest[..rest.floor_char_boundary(LONGEST_NAME)];
         let Some(end) = near.find(']') else {
             return false;
         };
         let (inner, behind) = (near[..end].trim(), separated(&rest[end + 1..]));
-        if let Some(found) = time::at_start(inner.as_bytes(), now) {
+        if let Some(found) = times.at_start(inner.as_bytes()) {
             self.time = self.time.or(found.at);
             if let Some(level) = words_of(&inner[found.len..]).find_map(Level::parse) {
                 self.own(level);
@@ -149,7 +149,7 @@ impl<'a> Stripped<'a> {
     }
 
     /// `<34>`, and what stands behind it in the newer form: version, time, host, program, process, message, data.
-    fn priority(&mut self, now: DateTime<Utc>) -> bool {
+    fn priority(&mut self, times: &Times<'_>) -> bool {
         let Some((number, rest)) = self.content[1..].split_once('>') else {
             return false;
         };
@@ -165,7 +165,7 @@ impl<'a> Stripped<'a> {
         });
         self.to(rest);
         if let Some(newer) = rest.strip_prefix("1 ")
-            && let Some(found) = time::at_start(newer.as_bytes(), now)
+            && let Some(found) = times.at_start(newer.as_bytes())
         {
             self.time = self.time.or(found.at);
             let fields = newer[found.len..].trim_start().splitn(5, ' ');
@@ -206,7 +206,7 @@ impl<'a> Stripped<'a> {
     }
 
     /// `E1129 03:00:00.123456   17 file.go:12] `.
-    fn klog(&mut self, now: DateTime<Utc>) -> bool {
+    fn klog(&mut self, times: &Times<'_>) -> bool {
         let rest = self.content;
         let (letter, behind) = rest.split_at(1);
         let level = match letter {
@@ -221,11 +221,11 @@ impl<'a> Stripped<'a> {
         if !dated {
             return false;
         }
-        let Some(found) = time::at_start(&behind.as_bytes()[5..], now) else {
-            return false;
-        };
         let near = &behind[..behind.floor_char_boundary(160)];
         let Some(end) = near.find("] ") else { return false };
+        let Some(found) = times.at_start(&behind.as_bytes()[5..]) else {
+            return false;
+        };
         self.time = self.time.or(found.at);
         self.own(level);
         self.to(&behind[end + 2..])
@@ -282,7 +282,7 @@ impl<'a> Stripped<'a> {
     }
 
     /// `job⇥step⇥time `.
-    fn step(&mut self, now: DateTime<Utc>) -> bool {
+    fn step(&mut self, times: &Times<'_>) -> bool {
         let near = &self.content.as_bytes()[..self.content.len().min(LONGEST_NAME + 1)];
         if memchr::memchr(b'\t', near).is_none() {
             return false;
@@ -291,7 +291,7 @@ impl<'a> Stripped<'a> {
         let (Some(job), Some(step), Some(rest)) = (columns.next(), columns.next(), columns.next()) else {
             return false;
         };
-        if job.len() > LONGEST_NAME || step.len() > LONGEST_NAME || time::at_start(rest.as_bytes(), now).is_none() {
+        if job.len() > LONGEST_NAME || step.len() > LONGEST_NAME || !times.is_at_start(rest.as_bytes()) {
             return false;
         }
         self.to(rest)
@@ -333,7 +333,7 @@ mod tests {
 
     fn check(line: &str, content: &str, level: Option<Level>) {
         let now = "2026-11-29T12:00:00Z".parse().unwrap();
-        let stripped = strip(line, now);
+        let stripped = strip(line, &Times::new(line, now));
         assert_eq!((stripped.content, stripped.level), (content, level), "{line}");
     }
 

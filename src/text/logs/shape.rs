@@ -31,15 +31,74 @@ pub(super) enum State {
     Chained,
 }
 
+/// What is to be known of a line for telling which event it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub(super) level: Option<Level>,
+    pub(super) shape: Shape,
+    /// What it makes likely for the next line.
+    lead: Option<State>,
+    traits: u16,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Trait {
+    /// A logger of the program's own began this line.
+    Begins,
+    /// The line is a record of the program's own.
+    Record,
+    /// The line as the program wrote it stands within a container's record.
+    Wrapped,
+    /// A record with a trace of its own.
+    Traced,
+    Exception,
+    Closer,
+    Go,
+    Source,
+    RustHead,
+}
+
+impl Marks {
+    pub(super) fn of(line: &Framed<'_>) -> Self {
+        let text = &*line.text;
+        let shape = shape(text);
+        let rust_head = is_rust_head(text);
+        let source = is_source(text);
+        let traits = [
+            (Trait::Begins, line.begins),
+            (Trait::Record, line.record),
+            (Trait::Wrapped, line.wrapped),
+            (Trait::Traced, line.stack.is_some()),
+            (Trait::Exception, is_exception(text)),
+            (Trait::Closer, is_closer(text)),
+            (Trait::Go, is_go(text)),
+            (Trait::Source, source),
+            (Trait::RustHead, rust_head),
+        ];
+        let bit = |(of, holds): (Trait, bool)| u16::from(holds) << of as u16;
+        Self {
+            level: line.level,
+            shape,
+            lead: lead(text, shape, rust_head, source),
+            traits: traits.into_iter().map(bit).sum(),
+        }
+    }
+
+    pub(super) fn is(&self, wanted: Trait) -> bool {
+        self.traits & (1 << wanted as u16) != 0
+    }
+}
+
 /// The state after a line that belongs to the event; None for one that does not.
-pub(super) fn follow(state: State, line: &Framed<'_>, below_header: bool, after_blank: bool) -> Option<State> {
+pub(super) fn follow(state: State, line: &Marks, below_header: bool, after_blank: bool) -> Option<State> {
     let shape = line.shape;
     let part = shape == Shape::Part || shape == Shape::Traceback;
-    if line.begins && !part {
+    if line.is(Trait::Begins) && !part {
         return None;
     }
     // A platform may have made a record of each line of a trace.
-    if line.record && !part && shape != Shape::Indented && state == State::Open && !is_closer(&line.text) {
+    let own = line.is(Trait::Record) && !part && shape != Shape::Indented;
+    if own && state == State::Open && !line.is(Trait::Closer) {
         return None;
     }
     match (state, shape) {
@@ -49,40 +108,43 @@ pub(super) fn follow(state: State, line: &Framed<'_>, below_header: bool, after_
         // The last line of a traceback; what is chained to it says so.
         (State::Traceback, Shape::Plain) if !after_blank => Some(State::Open),
         (State::Due, Shape::Plain) => Some(State::Open),
-        (State::Source, Shape::Plain) if is_exception(&line.text) => Some(State::Open),
-        (State::Go, Shape::Plain) if is_go(&line.text) => Some(State::Go),
-        (State::Open, Shape::Plain) if below_header && !after_blank && is_exception(&line.text) => Some(State::Open),
-        (State::Open, Shape::Plain) if !after_blank && is_closer(&line.text) => Some(State::Open),
+        (State::Source, Shape::Plain) if line.is(Trait::Exception) => Some(State::Open),
+        (State::Go, Shape::Plain) if line.is(Trait::Go) => Some(State::Go),
+        (State::Open, Shape::Plain) if below_header && !after_blank && line.is(Trait::Exception) => Some(State::Open),
+        (State::Open, Shape::Plain) if !after_blank && line.is(Trait::Closer) => Some(State::Open),
         _ => None,
     }
 }
 
-pub(super) fn state_of(line: &Framed<'_>, before: State) -> State {
-    let text = &*line.text;
-    if line.shape == Shape::Traceback {
-        State::Traceback
+pub(super) fn state_of(line: &Marks, before: State) -> State {
+    line.lead.unwrap_or(before)
+}
+
+fn lead(text: &str, shape: Shape, rust_head: bool, source: bool) -> Option<State> {
+    if shape == Shape::Traceback {
+        Some(State::Traceback)
     } else if text.starts_with("panic: ") || text.starts_with("fatal error: ") || text.starts_with("goroutine ") {
-        State::Go
+        Some(State::Go)
     } else if text.starts_with("During handling of") || text.starts_with("The above exception") {
-        State::Chained
-    } else if is_rust_head(text) {
-        State::Due
-    } else if is_source(text) {
-        State::Source
+        Some(State::Chained)
+    } else if rust_head {
+        Some(State::Due)
+    } else if source {
+        Some(State::Source)
     } else {
-        before
+        None
     }
 }
 
-pub(super) fn continues(line: &Framed<'_>) -> bool {
+pub(super) fn continues(line: &Marks) -> bool {
     match line.shape {
         Shape::Part => true,
-        Shape::Indented | Shape::Blank => !line.begins,
+        Shape::Indented | Shape::Blank => !line.is(Trait::Begins),
         Shape::Traceback | Shape::Plain => false,
     }
 }
 
-pub(super) fn shape(text: &str) -> Shape {
+fn shape(text: &str) -> Shape {
     let first = match memchr::memchr(b'\n', text.as_bytes()) {
         Some(end) => text[..end].strip_suffix('\r').unwrap_or(&text[..end]),
         None => text,
@@ -168,12 +230,12 @@ fn is_go(text: &str) -> bool {
     call && text.ends_with(')')
 }
 
-pub(super) fn is_rust_head(text: &str) -> bool {
-    text.contains("panicked at ") && text.ends_with(':')
+fn is_rust_head(text: &str) -> bool {
+    text.ends_with(':') && text.contains("panicked at ")
 }
 
 /// `/app/src/cart.js:12`: the place that Node shows before an uncaught error.
-pub(super) fn is_source(text: &str) -> bool {
+fn is_source(text: &str) -> bool {
     let Some((path, line)) = text.rsplit_once(':') else {
         return false;
     };
@@ -182,7 +244,7 @@ pub(super) fn is_source(text: &str) -> bool {
 }
 
 /// `java.lang.IllegalStateException: …`, `TypeError: …`: a type that says it is an error.
-pub(super) fn is_exception(text: &str) -> bool {
+fn is_exception(text: &str) -> bool {
     let text = text.strip_prefix("Uncaught ").unwrap_or(text);
     let name = text.split([':', ' ', '(']).next().unwrap_or_default();
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._$".contains(&b));
@@ -196,9 +258,9 @@ fn is_closer(text: &str) -> bool {
 }
 
 /// A logger's line that says something failed; the exception may stand below it.
-pub(super) fn is_header(line: &Framed<'_>) -> bool {
-    !line.record
+pub(super) fn is_header(line: &Marks) -> bool {
+    !line.is(Trait::Record)
         && line.level.is_some_and(|level| level >= Level::Error)
         && line.shape == Shape::Plain
-        && !is_exception(&line.text)
+        && !line.is(Trait::Exception)
 }

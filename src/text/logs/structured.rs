@@ -7,8 +7,9 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::value::RawValue;
 
-use super::{Level, time};
+use super::{Level, time::Times};
 
 /// What a record says.
 #[derive(Debug, Default)]
@@ -24,20 +25,20 @@ pub(super) struct Record<'a> {
 }
 
 /// None where the line is no record.
-pub(super) fn read(line: &str, now: DateTime<Utc>) -> Option<Record<'_>> {
+pub(super) fn read<'a>(line: &'a str, times: &Times<'_>) -> Option<Record<'a>> {
     let line = line.trim();
     if line.starts_with('{') && line.ends_with('}') {
         let fields: Fields<'_> = serde_json::from_str(line).ok()?;
-        return Some(fields.record(now));
+        return Some(fields.record(times));
     }
-    pairs(line, now)
+    pairs(line, times)
 }
 
 /// The fields of an object that say something about a cause. Of several of one kind the first counts.
 #[derive(Default)]
 struct Fields<'a> {
     level: Option<Value<'a>>,
-    time: Option<Value<'a>>,
+    time: Option<Written<'a>>,
     message: Option<Cow<'a, str>>,
     /// Of an event log: the event's name, which is the message where there is no other.
     event: Option<Cow<'a, str>>,
@@ -55,19 +56,40 @@ enum Value<'a> {
     Other,
 }
 
+/// A time as it stands in the record.
+enum Written<'a> {
+    Json(&'a RawValue),
+    Text(Cow<'a, str>),
+}
+
+impl Written<'_> {
+    fn read(&self, times: &Times<'_>) -> Option<DateTime<Utc>> {
+        let raw = match self {
+            Self::Text(text) => return times.text(text),
+            Self::Json(raw) => raw.get(),
+        };
+        match raw.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            Some(text) if !text.contains('\\') => times.text(text),
+            Some(_) => times.text(&serde_json::from_str::<String>(raw).ok()?),
+            None if raw.starts_with(['{', '[']) => None,
+            None => times.text(raw),
+        }
+    }
+}
+
 impl<'a> Fields<'a> {
-    fn record(self, now: DateTime<Utc>) -> Record<'a> {
+    fn level(&self) -> Option<Level> {
+        match self.level.as_ref()? {
+            Value::Text(text) => Level::parse(text).or_else(|| Level::of_number(text.parse().ok()?)),
+            Value::Number(number) => Level::of_number(*number),
+            Value::Fields(_) | Value::Other => None,
+        }
+    }
+
+    fn record(self, times: &Times<'_>) -> Record<'a> {
         Record {
-            level: self.level.and_then(|level| match level {
-                Value::Text(text) => Level::parse(&text).or_else(|| Level::of_number(text.parse().ok()?)),
-                Value::Number(number) => Level::of_number(number),
-                Value::Fields(_) | Value::Other => None,
-            }),
-            time: self.time.and_then(|time| match time {
-                Value::Text(text) => time::text(&text, now),
-                Value::Number(number) => time::epoch(number, now),
-                Value::Fields(_) | Value::Other => None,
-            }),
+            level: self.level(),
+            time: self.time.and_then(|time| time.read(times)),
             message: self.message.or(self.event),
             error: self.error,
             stack: self.stack,
@@ -81,8 +103,8 @@ impl<'a> Fields<'a> {
             (Key::Level, value) => {
                 self.level.get_or_insert(value);
             }
-            (Key::Time, value) => {
-                self.time.get_or_insert(value);
+            (Key::Time, Value::Text(text)) => {
+                self.time.get_or_insert(Written::Text(text));
             }
             (Key::Message, Value::Text(text)) => {
                 self.message.get_or_insert(text);
@@ -107,7 +129,7 @@ impl<'a> Fields<'a> {
             (Key::Kind, Value::Text(text)) => {
                 self.kind.get_or_insert(text);
             }
-            (Key::Message | Key::Event | Key::Log | Key::Stack | Key::Inner | Key::Kind, _) => {}
+            (Key::Time | Key::Message | Key::Event | Key::Log | Key::Stack | Key::Inner | Key::Kind, _) => {}
         }
     }
 
@@ -239,6 +261,10 @@ impl<'de> Visitor<'de> for Reader {
                 Value::Number(_) | Value::Fields(_) | Value::Other => None,
             };
             match key {
+                Some(Key::Time) => {
+                    let time = Written::Json(map.next_value()?);
+                    fields.time.get_or_insert(time);
+                }
                 Some(key) => fields.put(key, map.next_value()?),
                 None => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -248,7 +274,7 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 /// `level=error msg="…" err="…"`; a line without a level or message of this form is no record.
-fn pairs(line: &str, now: DateTime<Utc>) -> Option<Record<'_>> {
+fn pairs<'a>(line: &'a str, times: &Times<'_>) -> Option<Record<'a>> {
     let keyed = |key: &&str| line.contains(*key);
     if !line.as_bytes().contains(&b'=') || !["level=", "lvl=", "severity=", "msg="].iter().any(keyed) {
         return None;
@@ -263,8 +289,8 @@ fn pairs(line: &str, now: DateTime<Utc>) -> Option<Record<'_>> {
         }
         rest = behind;
     }
-    let record = fields.record(now);
-    (record.level.is_some() || record.message.is_some()).then_some(record)
+    let tells = fields.message.is_some() || fields.event.is_some() || fields.level().is_some();
+    tells.then(|| fields.record(times))
 }
 
 /// The value at the start of a text, and what stands behind it.
@@ -296,7 +322,7 @@ mod tests {
 
     fn check(line: &str, level: Option<Level>, time: bool, message: &str, error: &str, stack: &str) {
         let now = "2026-11-29T12:00:00Z".parse().unwrap();
-        let record = read(line, now).unwrap();
+        let record = read(line, &Times::new(line, now)).unwrap();
         let text = |part: &Option<Cow<'_, str>>| part.clone().unwrap_or_default().into_owned();
         let found = (
             record.level,
@@ -404,7 +430,7 @@ mod tests {
             "levels = many",
             "level=high tide",
         ] {
-            let record = read(line, now);
+            let record = read(line, &Times::new(line, now));
             let empty = record.as_ref().is_none_or(|r| r.level.is_none() && r.message.is_none());
             assert!(empty, "{line}: {record:?}");
         }
@@ -414,8 +440,8 @@ mod tests {
             "[".repeat(100_000),
             "]".repeat(100_000)
         );
-        assert!(read(&deep, now).is_some());
+        assert!(read(&deep, &Times::new(&deep, now)).is_some());
         let deep = format!("{{\"err\":{}1{}}}", "{\"err\":".repeat(10_000), "}".repeat(10_000));
-        assert!(read(&deep, now).is_none());
+        assert!(read(&deep, &Times::new(&deep, now)).is_none());
     }
 }

@@ -429,7 +429,10 @@ fn healthy_lines_are_passed_over() {
     let healthy = "2026-11-29T03:00:00.123Z INFO api: GET /api/cart/17 200 12ms\n\
         {\"level\":30,\"time\":1795921200401,\"msg\":\"job 5d1c2c1e done in 41 ms\",\"status\":200}\n\
         time=2026-11-29T03:00:00Z level=info msg=\"cache warm\" size=412\n";
-    assert_eq!(SHIPPED.compiled().search(false).next(healthy, 0), None);
+    assert_eq!(
+        SHIPPED.compiled().search(false).lines(healthy.as_bytes()),
+        Some(Vec::new())
+    );
 }
 
 #[test]
@@ -556,7 +559,7 @@ fn what_is_settled_for_one_text_is_so_for_all_of_its_spelling() {
         let others = alike(text, n as u64);
         for pattern in SHIPPED.list() {
             for expression in pattern.regex.iter().chain(&pattern.except) {
-                let Some(settled) = expression.settled(text) else {
+                let Some(settled) = expression.settled(text, Some(&usual::spelled(text))) else {
                     continue;
                 };
                 *(if settled { &mut yes } else { &mut no }) += 1;
@@ -591,6 +594,80 @@ fn what_is_remembered_of_a_line_holds_for_all_of_its_spelling() {
             }
         }
         assert_eq!(told(&lines.iter().collect::<Vec<_>>()), apart, "{lines:?}");
+    }
+}
+
+#[test]
+fn a_line_that_is_spelled_alike_is_taken_apart_alike() {
+    let times = [
+        "",
+        "2026-11-29T03:00:00.123Z ",
+        "2026-13-45 23:59:59,999 [main] ",
+        "[29/Nov/2026:13:00:00 +0100] ",
+        "12/31/2026 10:00:00 ",
+        "Nov 29 03:00:00 host app[17]: ",
+        "<27>1 2026-11-29T03:00:00Z host app 17 ID47 - ",
+        "E1129 03:00:00.123456       1 reflector.go:138] ",
+        "[Sun Nov 29 03:00:00.123456 2026] [core:error] [pid 7] ",
+        "api-1  | 24:00:00 2026-11-29_03:00:00 ",
+        "test (20)\tRun tests\t2026-11-29T03:00:00.5Z ",
+    ];
+    let wrap = |body: &str| {
+        let json = serde_json::to_string(body).unwrap();
+        [
+            format!(r#"{{"level":50,"time":1795921200000,"msg":{json}}}"#),
+            format!(r#"{{"log":{json},"time":"2026-11-29T03:00:00.5Z"}}"#),
+            format!("time=2026-11-29T03:00:00Z level=error ts=1795921200 msg={json}"),
+            format!(r#"{{"lvl":"7","ts":{{"at":17}},"error":{json},"message":"17: no"}}"#),
+        ]
+    };
+    let memo = RefCell::new(Memo::default());
+    let (mut seen, mut remembered) = (0, 0);
+    for (n, body) in lines_with_numbers().iter().enumerate() {
+        let framed = times.iter().map(|time| [time, body.as_str()].concat());
+        for line in framed.chain(wrap(body)) {
+            for text in alike(&line, n as u64) {
+                let again = memo.borrow_mut().line(&text, now());
+                let (plain, _) = Line::read(&text, now());
+                assert_eq!((again.marks, again.time), (plain.marks, plain.time), "{text}");
+                seen += 1;
+                remembered += usize::from(again.is_remembered());
+                assert_eq!(again.text(), plain.text());
+            }
+        }
+    }
+    assert!(remembered * 3 > seen, "{remembered} of {seen}");
+}
+
+#[test]
+fn candidates_are_the_lines_that_hold_a_word() {
+    let words = [
+        "refused",
+        "no such",
+        "ERROR",
+        "",
+        "all is well",
+        "Timed out",
+        "ärger \u{2028}",
+    ];
+    let compiled = SHIPPED.compiled();
+    let mut text = String::new();
+    for n in 0..400_usize {
+        let line = [words[n * n % words.len()], " ", words[(n + n / 7) % words.len()]].concat();
+        text.push_str(&line.repeat(n % 5));
+        text.push_str(if n % 17 == 0 { " " } else { "\n" });
+        for near_start in [false, true] {
+            let ahead = Ahead::default();
+            let (mut at, mut found) = (0, Vec::new());
+            while let Some(hit) = ahead.next(compiled, near_start, &text, at) {
+                found.push(text[..hit].matches('\n').count());
+                at = text[hit..].find('\n').map_or(text.len(), |end| hit + end + 1);
+            }
+            let search = compiled.search(near_start);
+            let holds = |line: &str| !search.candidates(line).is_empty();
+            let lines = text.lines().enumerate().filter(|(_, line)| holds(line));
+            assert_eq!(found, lines.map(|(n, _)| n).collect::<Vec<_>>(), "{n}");
+        }
     }
 }
 

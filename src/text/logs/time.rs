@@ -1,5 +1,7 @@
 //! Times as logs write them. What stands there was written by strangers: a time that cannot be is no time.
 
+use std::cell::RefCell;
+
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 
 /// A time at the start of a text.
@@ -9,8 +11,119 @@ pub(super) struct Found {
     pub(super) len: usize,
 }
 
+/// Looks for times in one line that are remembered.
+const MOST_LOOKS: usize = 8;
+
+/// The times of one line, with where they were looked for.
+pub(super) struct Times<'a> {
+    line: &'a str,
+    now: DateTime<Utc>,
+    looks: RefCell<Option<Looks>>,
+}
+
+/// Where times were looked for in a line, and what stood there. A line that is spelled alike is framed alike if at these
+/// places stand times of the same length, or none: how that differs is all that values of digits decide of framing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Looks {
+    list: [Look; MOST_LOOKS],
+    count: u8,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    start: u16,
+    end: u16,
+    how: How,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum How {
+    /// All of a text: it decides nothing but the time.
+    #[default]
+    Text,
+    /// At the start of a text, where a time of this length was taken off.
+    Start(Option<u16>),
+    /// The same, and nothing was taken off.
+    Ahead(Option<u16>),
+}
+
+impl<'a> Times<'a> {
+    pub(super) fn new(line: &'a str, now: DateTime<Utc>) -> Self {
+        Self {
+            line,
+            now,
+            looks: RefCell::new(Some(Looks::default())),
+        }
+    }
+
+    /// None where a line that is spelled alike has to be read as if it were another one.
+    pub(super) fn looks(self) -> Option<Looks> {
+        self.looks.into_inner()
+    }
+
+    /// The time that a text starts with.
+    pub(super) fn at_start(&self, text: &[u8]) -> Option<Found> {
+        let found = at_start(text, self.now);
+        self.note(text, |length| How::Start(length), found.as_ref());
+        found
+    }
+
+    /// Whether a text starts with a time.
+    pub(super) fn is_at_start(&self, text: &[u8]) -> bool {
+        let found = at_start(text, self.now);
+        self.note(text, |length| How::Ahead(length), found.as_ref());
+        found.is_some()
+    }
+
+    /// The time that a text is.
+    pub(super) fn text(&self, whole: &str) -> Option<DateTime<Utc>> {
+        self.note(whole.as_bytes(), |_| How::Text, None);
+        text(whole, self.now)
+    }
+
+    fn note(&self, text: &[u8], how: impl Fn(Option<u16>) -> How, found: Option<&Found>) {
+        let mut looks = self.looks.borrow_mut();
+        *looks = looks.take().and_then(|mut looks| {
+            // A text that is no part of the line cannot be found in another one.
+            let start = text.as_ptr().addr().checked_sub(self.line.as_ptr().addr())?;
+            let end = start + text.len();
+            let place = looks.list.get_mut(usize::from(looks.count))?;
+            *place = Look {
+                start: u16::try_from(start).ok()?,
+                end: u16::try_from(end).ok().filter(|_| end <= self.line.len())?,
+                how: how(found.map(|found| u16::try_from(found.len)).transpose().ok()?),
+            };
+            looks.count += 1;
+            Some(looks)
+        });
+    }
+}
+
+impl Looks {
+    /// The time of another line of the same spelling; None where that line has to be read.
+    pub(super) fn again(&self, line: &str, now: DateTime<Utc>) -> Option<Option<DateTime<Utc>>> {
+        let mut time = None;
+        for look in &self.list[..usize::from(self.count)] {
+            let part = line.get(look.start.into()..look.end.into())?;
+            match look.how {
+                How::Text => time = time.or_else(|| text(part, now)),
+                How::Start(length) | How::Ahead(length) => {
+                    let found = at_start(part.as_bytes(), now);
+                    if found.as_ref().map(|found| found.len) != length.map(usize::from) {
+                        return None;
+                    }
+                    if matches!(look.how, How::Start(_)) {
+                        time = time.or(found.and_then(|found| found.at));
+                    }
+                }
+            }
+        }
+        Some(time)
+    }
+}
+
 /// The time that a text starts with. `now` completes what has no year or no date.
-pub(super) fn at_start(text: &[u8], now: DateTime<Utc>) -> Option<Found> {
+fn at_start(text: &[u8], now: DateTime<Utc>) -> Option<Found> {
     match text.first()? {
         b'0'..=b'9' => dated(text, now).or_else(|| clock_only(text, now)),
         b'A'..=b'Z' => syslog(text, now).or_else(|| weekday(text, now)),
@@ -19,7 +132,7 @@ pub(super) fn at_start(text: &[u8], now: DateTime<Utc>) -> Option<Found> {
 }
 
 /// A number of a structured line: seconds, milliseconds, microseconds or nanoseconds since 1970, by its size.
-pub(super) fn epoch(number: f64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+fn epoch(number: f64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let millis = match number {
         n if !n.is_finite() || n < 1e8 => return None,
         n if n < 1e11 => n * 1e3,
@@ -36,7 +149,7 @@ pub(super) fn epoch(number: f64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 }
 
 /// A text of a structured line.
-pub(super) fn text(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+fn text(text: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let text = text.trim();
     match text.parse::<f64>() {
         Ok(number) => epoch(number, now),

@@ -88,12 +88,8 @@ pub fn family(signed: &str) -> Option<&str> {
 
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
-    template_of_usual(&usual::spelled(&visible(text)))
-}
-
-/// The template of all texts that have this usual spelling of what is [`visible`] of them.
-pub(super) fn template_of_usual(text: &str) -> String {
-    let text = REDACTOR.redacted(text);
+    let text = usual::spelled(&visible(text));
+    let text = REDACTOR.redacted(&text);
     let lines = lines::read(&text);
     join(&lines, top_frame(&lines))
 }
@@ -175,7 +171,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Without the characters that cleaning made visible: strewn in, they would split a cause.
 fn without_shown(text: &str) -> Option<String> {
-    if !text.as_bytes().contains(&b'\\') || !text.contains("\\u{") {
+    if memchr::memchr(b'\\', text.as_bytes()).is_none() || !text.contains("\\u{") {
         return None;
     }
     let mut out = String::with_capacity(text.len());

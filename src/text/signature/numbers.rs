@@ -20,6 +20,8 @@ const NAMING: [&str; 15] = [
     "responded",
     "rule",
 ];
+/// From the shortest to the longest of them.
+const NAMING_LENGTHS: std::ops::RangeInclusive<usize> = 4..=12;
 /// Words before or behind a number that make it a measure whatever its size.
 const MEASURING: [&str; 27] = [
     "in",
@@ -85,7 +87,8 @@ const TIMES: [&str; 22] = [
 
 /// Whether a short number behind the word may be a name.
 pub(super) fn names_a_code(word: &[u8]) -> bool {
-    NAMING.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    let is_long_enough = NAMING_LENGTHS.contains(&word.len());
+    is_long_enough && NAMING.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// What a number is made of and where it stands in its run.

@@ -1,8 +1,27 @@
 //! What the fake does once something landed, and of a proof by CI.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::decide::facts::{Culprit, REVERT};
 
 impl Fake {
+    pub(super) fn blame(&mut self, n: u32, base: &Sha, commit: &Sha) {
+        let found = Culprit {
+            commit: commit.clone(),
+            ours: self.ours,
+            brought: BTreeSet::new(),
+            not: (!self.shown).then(|| "its parent is red, too".to_owned()),
+        };
+        self.facts.culprit = Some(found.clone());
+        if self.shown {
+            self.attempt(n, base);
+            let attempt = self.newest();
+            REVERT.clone_into(&mut attempt.attempt.agent);
+            attempt.takes_back = Some(found);
+        }
+    }
+
     pub(super) fn by_ci(&mut self, action: &Action) {
         let now = self.now;
         if let Action::CiWitness { .. } = action {

@@ -78,3 +78,24 @@ fn a_body_fits_the_host() {
     assert!(Marker::find(&body).is_some());
     assert!(body.contains("tick:stop"), "how to stop it is never cut");
 }
+
+#[test]
+fn what_takes_a_commit_back_says_which_and_that_no_agent_wrote_it() {
+    let mut p = parts();
+    p.takes_back = Some(sha('c'));
+    with(&p, Readers::Team, ASKS, true, |words| {
+        assert_eq!(
+            pr_title(words),
+            "revert ccccccc: ZeroDivisionError in shop/discount.py, average_discount"
+        );
+        let body = pr_body(words);
+        for part in [
+            "**What this proposes.** It takes `ccccccc` back: the tests are green at its parent and red at it.",
+            "no agent wrote it",
+            "Made without an agent, checked and opened by tick",
+        ] {
+            assert!(body.contains(part), "{part}\n{body}");
+        }
+        assert!(!body.contains("Patch by a coding agent"), "{body}");
+    });
+}

@@ -1,5 +1,9 @@
 //! Whose file a path names, and what it is called in the repository.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Parts of the paths of runtimes, dependencies and bundles.
 const FOREIGN: [&str; 48] = [
     "node_modules/",
@@ -51,6 +55,7 @@ const FOREIGN: [&str; 48] = [
     "/var/runtime/",
     "/var/lang/",
 ];
+static FOREIGN_PARTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(FOREIGN).ok());
 const SOURCES: [&str; 64] = [
     "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts", "py", "pyx", "rs", "go", "java", "kt", "kts", "groovy",
     "scala", "clj", "rb", "rake", "erb", "php", "cs", "fs", "vb", "ex", "exs", "swift", "vue", "svelte", "astro",
@@ -131,7 +136,7 @@ const TOPS: [&str; 23] = [
 
 /// Whether the application's repository has the file, as far as its path tells.
 pub(super) fn is_own(path: &str) -> bool {
-    !FOREIGN.iter().any(|part| path.contains(part))
+    !FOREIGN_PARTS.as_ref().is_some_and(|parts| parts.is_match(path))
         && !path.starts_with("http")
         && !path.starts_with("vendor/")
         && !path.starts_with("deps/")
