@@ -74,9 +74,6 @@ pub struct Group {
     pub last_seen: DateTime<Utc>,
     /// The source that reported it is looked at for the first time.
     pub first_sight: bool,
-    /// Its last event is so old that it may say nothing about today, such as of a workflow that nobody runs any more.
-    #[serde(default)]
-    pub stale: bool,
     /// Looks in a row before a symptom speaks for itself.
     #[serde(default = "bad_looks")]
     pub fire_after: u32,
@@ -122,8 +119,8 @@ pub const fn flap_looks(fire_after: u32) -> u32 {
     3 * fire_after
 }
 
-/// Where a group stands. A probe that is down, a failed deployment and a red default branch speak at first sight too;
-/// everything else is inventory then.
+/// Where a group stands. A probe that is down and a failed deployment speak at first sight too; everything else is inventory
+/// then, in whose message a red default branch comes first.
 pub fn standing(group: &Group, known: Option<&Known>) -> Standing {
     if group.severity < Severity::Error {
         return Standing::Mild;
@@ -180,11 +177,6 @@ fn first_time(group: &Group) -> Standing {
         Standing::Open {
             generation: 1,
             why: "seen by this look".to_owned(),
-        }
-    } else if group.first_sight && group.kind == SignalKind::Ci && !group.stale {
-        Standing::Open {
-            generation: 1,
-            why: "red at first sight".to_owned(),
         }
     } else if group.first_sight {
         Standing::Inventory

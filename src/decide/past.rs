@@ -163,7 +163,6 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
         first_seen: signal.first_seen,
         last_seen: signal.last_seen,
         first_sight: false,
-        stale: false,
         fire_after: BAD_LOOKS,
     };
     let known = known.map(|cause| Known {

@@ -294,12 +294,21 @@ mod tests {
             .collect();
         assert_eq!(trend(kind, &sawtooth, now()), None, "no line");
         assert_eq!(trend(kind, &filling(80.0, 0.5)[..4], now()), None, "too few");
-        assert_eq!(trend(kind, &filling(80.0, 0.5)[..25], now()), None, "no day was seen yet");
+        assert_eq!(
+            trend(kind, &filling(80.0, 0.5)[..25], now()),
+            None,
+            "no day was seen yet"
+        );
         // A quota of every day, looked at from any hour on.
         for hours in 6..72 {
             for first in 0..24 {
                 let quota: Vec<Hour> = (0..hours)
-                    .map(|ago| hour(ago, [500.0 + f64::from(u32::try_from((first + hours - ago) % 24).unwrap()) * 10.0; 4]))
+                    .map(|ago| {
+                        hour(
+                            ago,
+                            [500.0 + f64::from(u32::try_from((first + hours - ago) % 24).unwrap()) * 10.0; 4],
+                        )
+                    })
                     .collect();
                 let found = trend(Kind::Level { full: 1000.0 }, &quota, now());
                 assert_eq!(found, None, "{hours} hours, from {first}");

@@ -17,7 +17,6 @@ fn group(kind: SignalKind, first_sight: bool) -> Group {
         first_seen: t(0),
         last_seen: t(1),
         first_sight,
-        stale: false,
         fire_after: BAD_LOOKS,
     }
 }
@@ -100,17 +99,6 @@ fn first_sight_is_an_inventory_and_later_sights_are_news() {
         standing(&group(SignalKind::Exception, false), None),
         Standing::Open { generation: 1, .. }
     ));
-}
-
-#[test]
-fn a_default_branch_that_is_red_at_first_sight_is_told_at_once() {
-    let mut red = group(SignalKind::Ci, true);
-    assert!(matches!(standing(&red, None), Standing::Open { generation: 1, .. }));
-    red.stale = true;
-    assert_eq!(standing(&red, None), Standing::Inventory, "nobody runs it any more");
-    red.stale = false;
-    red.severity = Severity::Warning;
-    assert_eq!(standing(&red, None), Standing::Mild, "a flake");
 }
 
 #[test]

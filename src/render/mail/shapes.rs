@@ -11,7 +11,11 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
             format!("{} is looked at from now on. Nothing is wrong there.", words.slot)
         } else {
             format!(
-                "{} is looked at from now on. {} there already and {} stored as known.",
+                "{}{} is looked at from now on. {} there already and {} stored as known.",
+                match sentence(&words.why) {
+                    red if red.is_empty() => red,
+                    red => format!("{red} "),
+                },
                 words.slot,
                 match words.entries.len() {
                     1 => "1 cause stands".to_owned(),

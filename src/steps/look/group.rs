@@ -104,8 +104,7 @@ pub(super) fn group(
         };
         let sig = &key;
         let row = row_of(ctx, key.clone(), &signals, old.as_ref());
-        let mut group = group_of(&row, &signals, first_sight);
-        group.stale = ctx.now() - group.last_seen >= dedup::QUIET;
+        let group = group_of(&row, &signals, first_sight);
         let mut incident = ctx.store().incident_of(sig)?;
         if let Some(left) = incident.take_if(|incident| leaves(old.as_ref(), incident)) {
             found.left.push((left.id, sig.clone()));
@@ -357,7 +356,6 @@ fn group_of(row: &SignatureRow, signals: &[&Signal], first_sight: bool) -> Group
         first_seen: signals.iter().map(|s| s.first_seen).min().unwrap_or(row.first_seen),
         last_seen: signals.iter().map(|s| s.last_seen).max().unwrap_or(row.last_seen),
         first_sight,
-        stale: false,
         fire_after: fire_after(row),
     }
 }
