@@ -56,7 +56,8 @@ impl List<'_> {
     }
 
     /// Runs `judge` on `{item, detail}` of each element of the list, in its order, and gives what came out and what could
-    /// not be read. `detail` is null where the source keeps nothing more of an element.
+    /// not be read. `detail` is null where the source keeps nothing more of an element; and of one whose detail cannot be
+    /// read, which is said, while the source reads others.
     pub(super) async fn each<T>(
         &self,
         body: &[u8],
@@ -64,25 +65,38 @@ impl List<'_> {
         judge: impl AsyncFn(Vec<u8>) -> Result<T, Blind>,
     ) -> Result<(Vec<T>, Vec<Blind>), Blind> {
         let items = elements(body)?;
-        let (mut read, mut missed) = (Vec::new(), Vec::new());
-        let calls = items.iter().take(detail.most).map(async |item| {
-            let detail = self.detail(detail, item).await?;
+        let with = async |item: &Value, detail: Value| {
             let both = json!({ "item": item, "detail": detail });
             judge(both.to_string().into_bytes()).await
+        };
+        let (mut read, mut missed) = (Vec::new(), Vec::new());
+        let mut unread = Vec::new();
+        let calls = items.iter().take(detail.most).map(async |item| {
+            let detail = self.detail(detail, item).await?;
+            with(item, detail).await
         });
-        let mut results = stream::iter(calls).buffered(AT_ONCE);
-        while let Some(result) = results.next().await {
+        let mut results = stream::iter(calls).buffered(AT_ONCE).enumerate();
+        while let Some((n, result)) = results.next().await {
             match result {
-                Ok(one) => read.push(one),
+                Ok(one) => read.push((n, one)),
                 Err(blind) if FOR_ALL.contains(&blind.cause.as_str()) => return Err(blind),
-                Err(blind) => missed.push(blind),
+                Err(blind) => unread.push((n, blind)),
             }
         }
+        // Where none of several can be read, the source itself has a problem, and the next look reads all of them.
+        let listed = !read.is_empty() || unread.len() == 1;
+        for (n, blind) in unread {
+            if listed && let Ok(one) = with(&items[n], Value::Null).await {
+                read.push((n, one));
+            }
+            missed.push(blind);
+        }
+        read.sort_by_key(|(n, _)| *n);
         if items.len() > detail.most {
             let why = format!("{} entries, of which {} are read", items.len(), detail.most);
             missed.push(Blind::new("too-many", why));
         }
-        Ok((read, missed))
+        Ok((read.into_iter().map(|(_, one)| one).collect(), missed))
     }
 
     async fn detail(&self, detail: &Detail, item: &Value) -> Result<Value, Blind> {

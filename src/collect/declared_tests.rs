@@ -183,6 +183,45 @@ fn a_source_that_cannot_be_read_is_blind_and_never_quiet() {
 }
 
 #[test]
+fn an_issue_whose_event_cannot_be_read_is_told_from_the_list() {
+    let issue = |id: u32, kind: &str| {
+        format!(
+            r#"{{"id":"{id}","shortId":"SHOP-{id}","title":"{kind}: bad","level":"error","count":"3","culprit":"pay","permalink":"https://sentry.example/{id}",
+            "firstSeen":"2026-11-29T02:40:00Z","lastSeen":"2026-11-29T02:50:00Z","userCount":1,"metadata":{{"type":"{kind}","value":"bad"}}}}"#
+        )
+    };
+    let look = |issues: &[(u32, &str)]| {
+        let list: Vec<String> = issues.iter().map(|(id, kind)| issue(*id, kind)).collect();
+        let list = format!("[{}]", list.join(","));
+        let server = Server::start(move |request| match path(request).split('?').next().unwrap() {
+            "/api/0/organizations/acme/issues/" => answer(&list),
+            "/api/0/organizations/acme/issues/1/events/latest/" => answer(r#"{"entries":[]}"#),
+            _ => reply(500, &[], ""),
+        });
+        let mut config = config(&server, "sentry");
+        let used = &mut config.repos.values_mut().next().unwrap().targets[0].declared[0];
+        used.values.insert("org".to_owned(), "acme".to_owned());
+        used.secrets.insert("token".to_owned(), "fake-token-not-real".into());
+        let collected = testing::run(&config);
+        let titles: Vec<String> = collected.signals.iter().map(|s| s.title.clone()).collect();
+        let outcome = &collected.collectors[0];
+        (outcome.outcome, outcome.cause.clone(), titles, collected.cursors.len())
+    };
+    let told = |titles: &[&str]| {
+        let titles = titles.iter().map(|title| (*title).to_owned()).collect();
+        (OutcomeKind::Degraded, "http-500".to_owned(), titles, 1)
+    };
+    assert_eq!(look(&[(9, "TypeError")]), told(&["TypeError: bad"]));
+    assert_eq!(
+        look(&[(9, "TypeError"), (1, "KeyError")]),
+        told(&["TypeError: bad", "KeyError: bad"])
+    );
+    // No event of several: the service has a problem, and the next look reads them all.
+    let (kind, _, titles, cursors) = look(&[(8, "TypeError"), (9, "KeyError")]);
+    assert_eq!((kind, titles.len(), cursors), (OutcomeKind::Failed, 0, 0));
+}
+
+#[test]
 fn an_unknown_collector_is_named_with_the_known_ones() {
     let server = Server::start(|_| answer("[]"));
     for name in ["nosuch", "../exceptions"] {

@@ -134,9 +134,23 @@ fn at(
     ctx.resample = [Duration::ZERO; 2];
     ctx.waking = Duration::ZERO;
     ctx.only = only;
+    block_on(collect(&ctx))
+}
+
+/// What a look without state does, at [`NOW`].
+pub(crate) fn look<T>(config: &Config, look: impl AsyncFnOnce(&CollectContext<'_>) -> T) -> T {
+    let redactor = Redactor::new(config.secrets.values.values());
+    let http = Http::new(redactor.clone(), Vec::new());
+    let (sources, cache) = (Sources::new(), HttpCache::default());
+    let clock = Clock::start(Some(NOW.parse().unwrap()));
+    let ctx = CollectContext::new(config, &http, &redactor, clock, &sources, &cache);
+    block_on(look(&ctx))
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap()
-        .block_on(collect(&ctx))
+        .block_on(future)
 }

@@ -118,7 +118,7 @@ pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
 }
 
 /// A known entry comes back as news after this long.
-const QUIET: TimeDelta = TimeDelta::days(7);
+pub const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
 const RISE_P: f64 = 0.01;
 /// Looks in a row before a symptom speaks for itself, where the owner says nothing else.

@@ -33,6 +33,8 @@ pub struct PastCause {
     pub runs: u64,
     /// The newest run of its workflow has it.
     pub red_now: bool,
+    /// No log said why: what is alike is the place alone, and these may be several causes.
+    pub by_place: bool,
     /// Red and green on one commit: nothing changed in between.
     pub flaky_at: Option<Sha>,
     /// The looks at which a tick would have asked a model about it.
@@ -69,6 +71,7 @@ pub fn causes(past: &Past) -> Vec<PastCause> {
             }
             cause.last_seen = cause.last_seen.max(signal.last_seen);
             cause.red_now = !run.green && later(past, at).next().is_none();
+            cause.by_place |= signal.evidence.get(Signal::UNREAD).is_some();
             if signal.evidence.get("flake").is_some() {
                 cause.flaky_at = Some(run.sha.clone());
             }
@@ -87,8 +90,13 @@ pub fn causes(past: &Past) -> Vec<PastCause> {
     }
     let mut causes: Vec<PastCause> = causes.into_values().collect();
     for cause in &mut causes {
-        // What was also green on its commit is not that commit's.
-        cause.revert = cause.revert.take().filter(|_| cause.flaky_at.is_none());
+        // What was also green on its commit is not that commit's; of runs that are alike by their place alone another one may be.
+        let flaky = |commit: &Sha| match &cause.flaky_at {
+            Some(at) => !cause.by_place || at == commit,
+            None => false,
+        };
+        let kept = cause.revert.clone().filter(|revert| !flaky(&revert.commit));
+        cause.revert = kept;
     }
     causes.sort_by_key(|cause| std::cmp::Reverse((cause.red_now, cause.last_seen)));
     causes
@@ -128,6 +136,7 @@ fn new(signal: &Signal) -> PastCause {
         since: signal.first_seen,
         runs: 0,
         red_now: false,
+        by_place: false,
         flaky_at: None,
         woken: Vec::new(),
         missed: false,
@@ -359,6 +368,27 @@ mod tests {
         );
         let same = run(1, 1, Some("a"));
         assert!(one(vec![run(0, 1, None), same]).revert.is_none());
+    }
+
+    #[test]
+    fn what_is_alike_by_its_place_alone_is_marked_and_one_flake_says_nothing_of_the_others() {
+        let unread = |mut run: PastRun| {
+            run.signals[0].evidence[Signal::UNREAD] = json!("gone");
+            run
+        };
+        let cause = one(vec![
+            unread(flaky(run(0, 1, Some("a")))),
+            run(20, 2, None),
+            unread(run(40, 3, Some("a"))),
+        ]);
+        assert!(cause.by_place && cause.flaky_at == Some(sha(1)));
+        assert_eq!(cause.revert.map(|revert| revert.commit), Some(sha(3)));
+        let read = one(vec![
+            flaky(run(0, 1, Some("a"))),
+            run(20, 2, None),
+            run(40, 3, Some("a")),
+        ]);
+        assert!(!read.by_place && read.revert.is_none());
     }
 
     #[test]

@@ -43,6 +43,8 @@ const BASE_FEWEST: usize = 20;
 const AHEAD: TimeDelta = TimeDelta::days(3);
 const FIT_HOURS: i64 = 72;
 const FIT_FEWEST: usize = 6;
+/// A day and an hour: what is emptied every night fills up on every day, and is never full.
+const FIT_SPAN_HOURS: f64 = 25.0;
 const FIT_R2: f64 = 0.8;
 
 /// What the hours say; `hours` in any order, those of the future are left out.
@@ -155,8 +157,9 @@ fn fills(hours: &[Hour], full: f64, now: DateTime<Utc>) -> Option<Trend> {
         .map(|hour| (at(hour), hour.total / f64::from(hour.n)))
         .collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let level = points.last()?.1;
-    if points.len() < FIT_FEWEST || level >= full {
+    let (newest, level) = *points.last()?;
+    let span = newest - points.first()?.0;
+    if points.len() < FIT_FEWEST || span < FIT_SPAN_HOURS || level >= full {
         return None;
     }
     let (slope, r2) = line(&points)?;
@@ -291,6 +294,26 @@ mod tests {
             .collect();
         assert_eq!(trend(kind, &sawtooth, now()), None, "no line");
         assert_eq!(trend(kind, &filling(80.0, 0.5)[..4], now()), None, "too few");
+        assert_eq!(
+            trend(kind, &filling(80.0, 0.5)[..25], now()),
+            None,
+            "no day was seen yet"
+        );
+        // A quota of every day, looked at from any hour on.
+        for hours in 6..72 {
+            for first in 0..24 {
+                let quota: Vec<Hour> = (0..hours)
+                    .map(|ago| {
+                        hour(
+                            ago,
+                            [500.0 + f64::from(u32::try_from((first + hours - ago) % 24).unwrap()) * 10.0; 4],
+                        )
+                    })
+                    .collect();
+                let found = trend(Kind::Level { full: 1000.0 }, &quota, now());
+                assert_eq!(found, None, "{hours} hours, from {first}");
+            }
+        }
     }
 
     #[test]

@@ -91,6 +91,10 @@ impl Signal {
     pub const FIRE_AFTER: &str = "fire_after";
     pub const CLEAR_AFTER: &str = "clear_after";
 
+    /// The part of `evidence` that says why the log was not read which would tell the cause, such as `gone`: what is alike is
+    /// the place alone.
+    pub const UNREAD: &str = "unread";
+
     /// The part of `evidence` that names the probe, check or file which saw it, where its source has several.
     pub const PART: &str = "part";
 

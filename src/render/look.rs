@@ -154,8 +154,13 @@ fn head(page: &mut Page, seen: &SeenRepo, now: DateTime<Utc>) {
     page.paragraph(&match (red, seen.causes.len()) {
         (0, 0) => format!("{} {span}, none of them red.", count(runs.len() as u64, "run")),
         (_, causes) => format!(
-            "{red} of {} {span} were red, by {}.",
+            "{red} of {} {span} were red, by {}{}.",
             count(runs.len() as u64, "run"),
+            if seen.causes.iter().any(is_many) {
+                "at least "
+            } else {
+                ""
+            },
             count(causes as u64, "cause")
         ),
     });
@@ -177,6 +182,11 @@ fn one(page: &mut Page, cause: &PastCause, now: DateTime<Utc>) {
     }
 }
 
+/// It may be several causes: only the place is known to be one.
+fn is_many(cause: &PastCause) -> bool {
+    cause.by_place && cause.runs > 1
+}
+
 fn sight(cause: &PastCause, now: DateTime<Utc>) -> String {
     let (first, last) = (when(cause.first_seen, now), when(cause.last_seen, now));
     let runs = count(cause.runs, "run");
@@ -185,6 +195,14 @@ fn sight(cause: &PastCause, now: DateTime<Utc>) -> String {
     } else {
         format!("{runs}, first {first}, last {last}")
     };
+    if is_many(cause) {
+        let now = if cause.red_now { "red now" } else { "over" };
+        let flaky = match &cause.flaky_at {
+            Some(sha) => format!("; one was red and green at {}", sha.short()),
+            None => String::new(),
+        };
+        return format!("{now}: {span}{flaky}; no log says why, so these may be several causes");
+    }
     match (&cause.flaky_at, cause.red_now) {
         (Some(sha), true) => format!("flaky, and red now: red and green at {}; {span}", sha.short()),
         (Some(sha), false) => format!("flaky: red and green at {}, no commit in between; {span}", sha.short()),

@@ -145,6 +145,7 @@ fn cause(title: &str) -> PastCause {
         since: at("12T03:01"),
         runs: 3,
         red_now: false,
+        by_place: false,
         flaky_at: None,
         woken: vec![at("12T03:15")],
         missed: false,
@@ -238,6 +239,29 @@ fn a_repository_that_is_red() {
                    review; required: lint, test
       here         observe is possible; for more: no agent is configured for triage
     "#);
+}
+
+#[test]
+fn runs_without_a_log_are_not_called_one_cause() {
+    let mut seen = some();
+    seen.causes = vec![PastCause {
+        by_place: true,
+        red_now: true,
+        flaky_at: Some(sha('b')),
+        ..cause("CI / test / Run tests")
+    }];
+    let text = repo(&seen, now());
+    assert!(text.contains("were red, by at least 1 cause."), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains(
+            "red now: 3 runs, first 11-12 03:01, last 11-12 09:01; one was red and green at bbbbbbb; no log says why, so \
+             these may be several causes"
+        ),
+        "{text}"
+    );
+    seen.causes[0].runs = 1;
+    assert!(repo(&seen, now()).contains("were red, by 1 cause."));
 }
 
 #[test]

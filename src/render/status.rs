@@ -291,6 +291,13 @@ pub fn stands(why: &str) -> String {
     told.unwrap_or(&why[..end]).to_owned()
 }
 
+/// That it is not there at this moment, and how often it was over and back within a day.
+pub fn comes_and_goes(last: Option<DateTime<Utc>>, lives: u32, now: DateTime<Utc>) -> Vec<String> {
+    let last = last.map(|at| format!("last seen {}", time(at, now)));
+    let lives = (lives > 1).then(|| format!("it comes and goes: time {lives} within a day"));
+    last.into_iter().chain(lives).collect()
+}
+
 /// Where `notify` names no channel.
 pub fn no_channel(waiting: usize) -> String {
     let wait = match waiting {

@@ -151,6 +151,32 @@ fn the_blip_of_another_day_is_not_when_a_page_went_down() {
     );
 }
 
+/// One error goes on for ever; the page beside it goes down, is well, and goes down again.
+#[test]
+fn a_page_that_goes_down_again_is_told_while_an_error_keeps_its_first_incident_open() {
+    let mut street = Street::new(|url| {
+        let mut shop = tracked(url, "/shop");
+        shop["health"] = json!([{ "name": "front", "url": format!("{url}/page") }]);
+        json!({ "repos": { "shop": shop }, "notify": { "file": "mail" }, "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.errors("/shop", &[]);
+    let look = |street: &mut Street, statuses: &[u16]| {
+        for status in statuses {
+            street.answer("/page", *status, &"{}");
+            street.run(&[]);
+            street.step(15);
+            street.errors("/shop", &[("bad order", 3, 1)]);
+        }
+        subjects(street)
+            .iter()
+            .filter(|subject| subject.contains("front: HTTP 500"))
+            .count()
+    };
+    assert_eq!(look(&mut street, &[200, 200, 500, 500]), 1, "{:?}", subjects(&street));
+    assert_eq!(look(&mut street, &[200, 200, 200, 200, 200, 500]), 1, "seen once");
+    assert_eq!(look(&mut street, &[500]), 2, "{:?}", subjects(&street));
+}
+
 fn alerts(hosts: &[&str]) -> Value {
     let one = |host: &&str| {
         json!({ "labels": { "alertname": "NodeDown", "severity": "critical", "instance": host },

@@ -258,8 +258,7 @@ fn a_first_line_says_what_is_broken_for_whom() {
     assert!(first.contains("It needs you: no model may be asked"), "{first}");
     let (_, status) = street.run(&["status"]);
     assert!(
-        status
-            .contains("home: HTTP 500; ValueError no model may be asked for this repo you move next: mend it, or tick"),
+        status.contains("home: HTTP 500; ValueError no model may be asked for this repo you move next: mend it"),
         "{status}"
     );
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{
     super::context::{Place, Session},
     CI_IS_RED,
-    wire::{Job, Run, Told},
+    wire::{Job, Run, Told, Unread},
 };
 use crate::{
     model::{
@@ -37,6 +37,9 @@ pub(super) struct Cause {
     jobs: Vec<String>,
     step: String,
     url: Option<String>,
+    /// How it failed, where no log says more: a run that timed out and one that did not start are two.
+    ended: Option<&'static str>,
+    unread: Option<Unread>,
 }
 
 /// Red and green on one commit: nothing changed in between.
@@ -55,7 +58,7 @@ pub(super) fn causes(run: &Run, jobs: &[(Job, Told)]) -> (Vec<Cause>, usize) {
     for (job, told) in jobs {
         left_out += told.more;
         let found: Vec<Cause> = if told.failures.is_empty() {
-            vec![of_place(run, job, &told.excerpt)]
+            vec![of_place(run, job, told)]
         } else {
             told.failures
                 .iter()
@@ -86,10 +89,14 @@ fn of_failure(run: &Run, job: &Job, failure: &Failure) -> Cause {
 }
 
 /// Without a failure that a reader knows, the log is the cause; without a log the place alone tells causes apart.
-fn of_place(run: &Run, job: &Job, excerpt: &str) -> Cause {
+fn of_place(run: &Run, job: &Job, told: &Told) -> Cause {
+    let excerpt = told.excerpt.as_str();
     let cause = at_place(run, job);
     if excerpt.trim().is_empty() {
-        return cause;
+        return Cause {
+            unread: told.unread,
+            ..cause
+        };
     }
     let signed = signature(excerpt);
     Cause {
@@ -102,8 +109,9 @@ fn of_place(run: &Run, job: &Job, excerpt: &str) -> Cause {
 
 fn at_place(run: &Run, job: &Job) -> Cause {
     let step = job.failing_step().unwrap_or_default().to_owned();
+    let ended = job.ended();
     Cause {
-        signature: named(&format!("ci:{}:{}:{step}", run.workflow(), job.name)),
+        signature: at(&format!("ci:{}:{}:{step}", run.workflow(), job.name), ended),
         culprit: None,
         failure: None,
         signed_text: None,
@@ -111,13 +119,22 @@ fn at_place(run: &Run, job: &Job) -> Cause {
         jobs: vec![job.name.clone()],
         step,
         url: job.html_url.clone(),
+        ended,
+        unread: None,
+    }
+}
+
+fn at(place: &str, ended: Option<&str>) -> Signature {
+    match ended {
+        Some(ended) => named(&format!("{place}: {ended}")),
+        None => named(place),
     }
 }
 
 /// A run that failed before it had a job.
 pub(super) fn without_jobs(run: &Run) -> Cause {
     Cause {
-        signature: named(&format!("ci:{}::", run.workflow())),
+        signature: at(&format!("ci:{}::", run.workflow()), run.ended()),
         culprit: None,
         failure: None,
         signed_text: None,
@@ -125,10 +142,20 @@ pub(super) fn without_jobs(run: &Run) -> Cause {
         jobs: Vec::new(),
         step: String::new(),
         url: None,
+        ended: run.ended(),
+        unread: None,
     }
 }
 
 impl Cause {
+    /// Its jobs could not be listed.
+    pub(super) fn unread(self, why: Unread) -> Self {
+        Self {
+            unread: Some(why),
+            ..self
+        }
+    }
+
     /// The same test as one that is red and green: another cause than that it is red, or the one would keep the other
     /// from being over.
     pub(super) fn into_flaky(mut self) -> Self {
@@ -155,7 +182,10 @@ impl Cause {
         let place = parts.join(" / ");
         match &self.failure {
             Some(failure) => format!("{place}: {}", session.line(&failure.test, 120)),
-            None => place,
+            None => match self.ended {
+                Some(ended) => format!("{place} ({ended})"),
+                None => place,
+            },
         }
     }
 
@@ -237,6 +267,9 @@ fn evidence(session: &Session<'_>, run: &Run, cause: &Cause, left_out: usize, fl
     }
     if let Some(text) = &cause.signed_text {
         add(Signal::SIGNED, json!(session.text(text, 4000)));
+    }
+    if let Some(unread) = cause.unread {
+        add(Signal::UNREAD, json!(unread));
     }
     if left_out > 0 {
         add("left_out", json!(left_out));

@@ -11,7 +11,7 @@ use super::{
     branch,
     causes::{Cause, Flake, causes, signal, without_jobs},
     flakes, merges, told,
-    wire::{Run, RunList, parse},
+    wire::{Run, RunList, Unread, parse},
 };
 use crate::{
     config::Repo,
@@ -68,6 +68,7 @@ async fn fill(
         MOST_READ
     };
     let mut blind: Vec<Blind> = Vec::new();
+    let mut gone = 0;
     // The newest are read first, where not all can be.
     for (at, run) in runs.iter().enumerate().rev() {
         let Ok(sha) = Sha::parse(&run.head_sha) else { continue };
@@ -83,11 +84,15 @@ async fn fill(
         };
         if let Some(suspect) = suspect.filter(|_| left > 0) {
             left -= 1;
+            let before = blind.len();
             let told = told(session, reader, suspect.red, suspect.attempt, &mut blind).await;
             let told = told.unwrap_or_default();
+            gone += usize::from(told.iter().any(|(_, told)| told.unread == Some(Unread::Gone)));
             let (mut found, left_out) = causes(suspect.red, &told);
             if found.is_empty() && run.is_failing() {
-                found.push(without_jobs(run));
+                let cause = without_jobs(run);
+                let listed = blind.len() == before;
+                found.push(if listed { cause } else { cause.unread(Unread::Failed) });
             }
             let flake = suspect.flake.as_ref();
             let tell = |cause: &Cause| signal(session, place, suspect.red, cause, left_out, flake);
@@ -96,6 +101,13 @@ async fn fill(
         past.runs.push(seen);
     }
     past.runs.reverse();
+    if gone > 0 {
+        let runs = if gone == 1 { "1 run was" } else { "runs were" };
+        let n = if gone == 1 { String::new() } else { format!("{gone} ") };
+        past.blind.push(format!(
+            "why {n}{runs} red: the logs are gone, which the forge keeps for a time; causes are told by job and step"
+        ));
+    }
     past.blind.extend(blind.into_iter().map(|why| why.detail));
     Ok(())
 }

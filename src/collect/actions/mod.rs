@@ -21,7 +21,7 @@ use crate::{
 };
 use causes::{MOST_CAUSES, causes, signal, without_jobs};
 use log::Intake;
-use wire::{Job, JobList, Run, RunList, Told, deciding, parse};
+use wire::{Job, JobList, Run, RunList, Told, Unread, deciding, parse};
 
 /// How the title of a failed run begins.
 pub const CI_IS_RED: &str = "CI is red: ";
@@ -178,13 +178,13 @@ async fn told(
     let mut told = Vec::new();
     for job in jobs {
         if !reader.shows_logs {
-            told.push((job, Told::default()));
+            told.push((job, Told::unread(Unread::NotShown)));
             continue;
         }
         let read = read_log(session, reader, run, attempt, &job).await;
         let said = read.unwrap_or_else(|why| {
             blind.push(why);
-            Told::default()
+            Told::unread(Unread::Failed)
         });
         told.push((job, said));
     }
@@ -232,7 +232,7 @@ async fn read_log(
             .await?;
     }
     let told = match found {
-        Log::Gone => Told::default(),
+        Log::Gone => Told::unread(Unread::Gone),
         Log::Read => {
             let failed = intake.failed(&job.name, job.failing_step());
             let failed = failed
@@ -245,6 +245,7 @@ async fn read_log(
                 failures,
                 more,
                 excerpt,
+                unread: None,
             }
         }
     };

@@ -7,6 +7,7 @@ use crate::{
     adapters::http::testing::{Server, json as answer, path, reply},
     collect::{Collected, HttpCache, Sources, testing},
     config::Config,
+    model::signal::Signal,
 };
 
 const SHA: &str = "3484a3fb816e0859fd6e1cea078d76385ff50625";
@@ -201,6 +202,40 @@ fn a_log_that_is_gone_leaves_the_place_as_identity() {
 }
 
 #[test]
+fn of_past_runs_a_log_that_is_gone_is_said() {
+    let list = runs(&[
+        run_json(4, 2, 40, "completed", "startup_failure", "push"),
+        run_json(3, 2, 30, "completed", "timed_out", "push"),
+        run_json(2, 1, 20, "completed", "failure", "push"),
+        run_json(1, 1, 10, "completed", "failure", "push"),
+    ]);
+    let server = Server::start(move |request| match path(request).split('?').next().unwrap() {
+        "/api/v3/repos/acme/shop/actions/runs" => answer(&list),
+        "/api/v3/repos/acme/shop/actions/runs/1/jobs" | "/api/v3/repos/acme/shop/actions/runs/2/jobs" => answer(JOBS),
+        jobs if jobs.ends_with("/jobs") => answer(r#"{"total_count":0,"jobs":[]}"#),
+        logs if logs.ends_with("/logs") => reply(410, &[], "{}"),
+        "/api/v3/repos/acme/shop/commits" => answer("[]"),
+        other => panic!("{other}"),
+    });
+    let config = config(&server);
+    let past = testing::look(&config, async |ctx| {
+        let repo = config.repos.values().next().unwrap();
+        history::read(ctx, repo, "2026-11-29T00:00:00Z".parse().unwrap()).await
+    });
+    let past = past.unwrap();
+    assert_eq!(
+        past.blind,
+        ["why 2 runs were red: the logs are gone, which the forge keeps for a time; causes are told by job and step"]
+    );
+    let signals: Vec<_> = past.runs.iter().flat_map(|run| &run.signals).collect();
+    let unread: Vec<_> = signals.iter().map(|s| s.evidence[Signal::UNREAD].as_str()).collect();
+    assert_eq!(unread, [Some("gone"), Some("gone"), None, None]);
+    assert_eq!(signals[2].title, "CI is red: CI 2 (timed out)");
+    assert_eq!(signals[3].title, "CI is red: CI 2 (did not start)");
+    assert_ne!(signals[2].signature, signals[3].signature);
+}
+
+#[test]
 fn open_pulls_are_listed_over_pages_without_ours() {
     let pull = |number: u64, login: &str, kind: &str, head: &str| {
         format!(
@@ -267,7 +302,7 @@ fn jobs(names: &[&str]) -> String {
     format!(r#"{{"total_count":{},"jobs":[{}]}}"#, jobs.len(), jobs.join(","))
 }
 
-fn ci_signals(collected: &Collected) -> Vec<&crate::model::signal::Signal> {
+fn ci_signals(collected: &Collected) -> Vec<&Signal> {
     assert!(!outcome(collected, "actions").is_blind(), "{collected:?}");
     collected.signals.iter().filter(|s| s.source == "actions").collect()
 }

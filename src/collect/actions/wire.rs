@@ -79,6 +79,10 @@ impl Run {
         self.status.as_deref() == Some("completed") && !foreign && !void
     }
 
+    pub(super) fn ended(&self) -> Option<&'static str> {
+        ended(self.conclusion.as_deref())
+    }
+
     pub(super) fn workflow(&self) -> String {
         let named = self.name.as_deref().filter(|name| !name.is_empty());
         let file = self.path.as_deref().and_then(|path| path.rsplit('/').next());
@@ -90,6 +94,15 @@ impl Run {
 
 pub(super) fn is_failing(conclusion: &str) -> bool {
     matches!(conclusion, "failure" | "timed_out" | "startup_failure")
+}
+
+/// How it failed, where that is said; a log that is there says more.
+fn ended(conclusion: Option<&str>) -> Option<&'static str> {
+    match conclusion {
+        Some("timed_out") => Some("timed out"),
+        Some("startup_failure") => Some("did not start"),
+        _ => None,
+    }
 }
 
 /// The newest run of each workflow that decides whether the branch is red.
@@ -140,6 +153,10 @@ impl Job {
         self.status.as_deref().is_some_and(|status| status != "completed")
     }
 
+    pub(super) fn ended(&self) -> Option<&'static str> {
+        ended(self.conclusion.as_deref())
+    }
+
     pub(super) fn failing_step(&self) -> Option<&str> {
         let failing = |step: &&Step| step.conclusion.as_deref().is_some_and(is_failing);
         self.steps.iter().find(failing).map(|step| step.name.as_str())
@@ -154,4 +171,26 @@ pub(super) struct Told {
     pub(super) more: usize,
     /// The part around the first error, for a job of whose failures no reader knows anything.
     pub(super) excerpt: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unread: Option<Unread>,
+}
+
+/// Why there is no log to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Unread {
+    /// It was kept for a time, or somebody deleted it.
+    Gone,
+    /// The forge shows logs to nobody without a token.
+    NotShown,
+    Failed,
+}
+
+impl Told {
+    pub(super) fn unread(why: Unread) -> Self {
+        Self {
+            unread: Some(why),
+            ..Self::default()
+        }
+    }
 }

@@ -11,7 +11,11 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
             format!("{} is looked at from now on. Nothing is wrong there.", words.slot)
         } else {
             format!(
-                "{} is looked at from now on. {} there already and {} stored as known.",
+                "{}{} is looked at from now on. {} there already and {} stored as known.",
+                match sentence(&words.why) {
+                    red if red.is_empty() => red,
+                    red => format!("{red} "),
+                },
                 words.slot,
                 match words.entries.len() {
                     1 => "1 cause stands".to_owned(),
@@ -86,7 +90,7 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
         tag: if words.flaps.is_some() { "flaps" } else { "needs you" },
         lead: match words.flaps {
             Some(times) => format!(
-                "{} It comes and goes: this is time {times} within a day. {}",
+                "{} It comes and goes: this is time {times} within a day. It needs you: {}",
                 what_is_broken(words),
                 sentence(&words.why)
             ),

@@ -16,13 +16,14 @@ use crate::{
     collect,
     decide::{
         blindness::{Spell, reminders},
+        dedup,
         facts::{Status, keys},
         gate::GateResult,
         hold,
     },
     model::{
         IncidentId, Signature, Slot,
-        signal::{BlindPart, CollectorOutcome, Snapshot},
+        signal::{BlindPart, CollectorOutcome, SignalKind, Snapshot},
     },
     render::mail::{Entry, MailWords},
     steps::{
@@ -210,20 +211,39 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
 
 /// One message a repo.
 fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
-    let mut by_repo: BTreeMap<&Slot, Vec<Signature>> = BTreeMap::new();
+    let mut by_repo: BTreeMap<&Slot, Vec<&SignatureRow>> = BTreeMap::new();
     let mut found: Vec<&SignatureRow> = found.iter().collect();
-    found.sort_by_key(|row| (Reverse(row.count), &row.sig));
+    // A workflow that nobody runs any more says nothing about today.
+    let red = |row: &SignatureRow| {
+        row.kind == SignalKind::Ci && row.source == "actions" && ctx.now() - row.last_seen < dedup::QUIET
+    };
+    found.sort_by_key(|row| (!red(row), Reverse(row.count), &row.sig));
     for row in found {
-        by_repo.entry(&row.repo).or_default().push(row.sig.clone());
+        by_repo.entry(&row.repo).or_default().push(row);
     }
-    let one = |(repo, causes): (&Slot, Vec<Signature>)| Owed {
-        causes,
-        ..Owed::new(
-            Status::Inventory,
-            format!("inventory {repo} {}", ctx.tick),
-            repo.as_str(),
-            "what stood there at first sight".to_owned(),
-        )
+    let one = |(repo, rows): (&Slot, Vec<&SignatureRow>)| {
+        let red: Vec<String> = rows
+            .iter()
+            .filter(|row| red(row))
+            .map(|row| title_line(ctx, row).trim_start_matches(collect::CI_IS_RED).to_owned())
+            .collect();
+        let (title, why) = if red.is_empty() {
+            ("what stood there at first sight".to_owned(), String::new())
+        } else {
+            let branch = felt::what_is_broken(rows[0]);
+            let title = "the default branch is red, and what else stood there".to_owned();
+            (title, format!("{branch}: {}", felt::some_of(&red)))
+        };
+        Owed {
+            causes: rows.iter().map(|row| row.sig.clone()).collect(),
+            why,
+            ..Owed::new(
+                Status::Inventory,
+                format!("inventory {repo} {}", ctx.tick),
+                repo.as_str(),
+                title,
+            )
+        }
     };
     by_repo.into_iter().map(one).collect()
 }

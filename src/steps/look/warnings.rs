@@ -135,6 +135,14 @@ pub(super) fn warnings(
         };
         if !lasts {
             ctx.store().set_flag(name, None, "tick", ctx.now())?;
+        } else if let Some(fresh) = now.get(name).filter(|fresh| fresh.title != old.title) {
+            // The number is today's, and it stands since it was told.
+            let same = Warning {
+                title: fresh.title.clone(),
+                ..old.clone()
+            };
+            let value = serde_json::to_string(&same)?;
+            ctx.store().set_flag(name, Some(&value), "tick", ctx.now())?;
         }
     }
     let new = |(name, warning): &(String, Warning)| {

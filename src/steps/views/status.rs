@@ -254,12 +254,25 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     };
     let next = [yours(ctx, incident, mover, &why)?, looks];
     let next: Vec<String> = next.into_iter().filter(|words| !words.is_empty()).collect();
+    let felt = felt::felt(ctx, incident, &row, false)?;
+    let known = ctx.config.repo(&incident.repo).map(|_| gather::facts(ctx, incident));
+    let cause = known.transpose()?.map(|facts| facts.cause);
+    let quiet = cause.as_ref().is_some_and(|cause| cause.quiet_looks > 0);
+    let lives = cause.map_or(1, |cause| cause.lives);
+    let stands = [render::status::stands(&why)]
+        .into_iter()
+        .filter(|words| !words.is_empty());
+    let stands = stands.chain(render::status::comes_and_goes(
+        quiet.then_some(felt.last),
+        lives,
+        ctx.now(),
+    ));
     Ok(OpenLine {
         short: incident.id.signature().short().to_owned(),
         slot: incident.repo.to_string(),
-        title: felt::felt(ctx, incident, &row, false)?.shown,
+        title: felt.shown,
         mover,
-        stands: render::status::stands(&why),
+        stands: stands.collect::<Vec<_>>().join("; "),
         next: next.join("; "),
     })
 }
