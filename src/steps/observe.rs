@@ -1,6 +1,6 @@
 //! The outside reads that a stage wants, and no others. A read that fails is named; it is never a value.
 
-use super::{Ctx, hands::github_name};
+use super::{Ctx, hands::github_name, hindered};
 use crate::{
     adapters::github::GitHubErrorKind,
     config::Repo,
@@ -77,7 +77,12 @@ async fn read(ctx: &Ctx, repo: &Repo, facts: &Facts, need: Need, seen: &mut Seen
     if need.rerun
         && let Some((run, _)) = &facts.rerun.sent
     {
-        seen.rerun = Some(github.run(name, run.id).await?);
+        match github.run(name, run.id).await {
+            Ok(is) => seen.rerun = Some(is),
+            // It cannot be seen, which is waited for no longer than a run that does not end.
+            Err(error) if hindered::denied(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     if need.landed
         && let Some(merge) = &facts.merge

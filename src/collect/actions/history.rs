@@ -84,6 +84,7 @@ async fn fill(
         if let Some(suspect) = suspect.filter(|_| left > 0) {
             left -= 1;
             let told = told(session, reader, suspect.red, suspect.attempt, &mut blind).await;
+            let told = told.unwrap_or_default();
             let (mut found, left_out) = causes(suspect.red, &told);
             if found.is_empty() && run.is_failing() {
                 found.push(without_jobs(run));

@@ -122,7 +122,9 @@ async fn red(
     blind: &mut Vec<Blind>,
 ) {
     let flake = flakes::of_red(run, all);
-    let told = told(session, reader, run, run.attempt(), blind).await;
+    let Some(told) = told(session, reader, run, run.attempt(), blind).await else {
+        return;
+    };
     let (mut causes, left_out) = causes(run, &told);
     if causes.is_empty() {
         causes.push(without_jobs(run));
@@ -143,6 +145,7 @@ async fn flaky(
     blind: &mut Vec<Blind>,
 ) {
     let told = told(session, reader, suspect.red, suspect.flake.red_attempt, blind).await;
+    let told = told.unwrap_or_default();
     let (causes, left_out) = causes(suspect.red, &told);
     let causes = causes.into_iter().map(causes::Cause::into_flaky);
     let flake = Some(&suspect.flake);
@@ -151,21 +154,27 @@ async fn flaky(
         .extend(causes.map(|cause| signal(session, place, suspect.red, &cause, left_out, flake)));
 }
 
-/// The failed jobs of one attempt, each with what its log says. What cannot be read is blind, and the job stays.
+/// The failed jobs of one attempt, each with what its log says. What cannot be read is blind, and the job stays. None when
+/// the run was begun again since it was listed: it is not red now.
 async fn told(
     session: &Session<'_>,
     reader: &Reader<'_>,
     run: &Run,
     attempt: u64,
     blind: &mut Vec<Blind>,
-) -> Vec<(Job, Told)> {
-    let jobs = match failing_jobs(reader, run, attempt).await {
+) -> Option<Vec<(Job, Told)>> {
+    let mut jobs = match jobs(reader, run, attempt).await {
         Ok(jobs) => jobs,
         Err(why) => {
             blind.push(why);
-            return Vec::new();
+            return Some(Vec::new());
         }
     };
+    if jobs.iter().any(Job::is_running) {
+        return None;
+    }
+    jobs.retain(Job::is_failing);
+    jobs.truncate(MOST_JOBS);
     let mut told = Vec::new();
     for job in jobs {
         if !reader.shows_logs {
@@ -179,10 +188,10 @@ async fn told(
         });
         told.push((job, said));
     }
-    told
+    Some(told)
 }
 
-async fn failing_jobs(reader: &Reader<'_>, run: &Run, attempt: u64) -> Result<Vec<Job>, Blind> {
+async fn jobs(reader: &Reader<'_>, run: &Run, attempt: u64) -> Result<Vec<Job>, Blind> {
     let (id, number) = (run.id.to_string(), attempt.to_string());
     let url = if attempt == run.attempt() {
         let query = [("filter", "latest"), ("per_page", "100")];
@@ -192,10 +201,7 @@ async fn failing_jobs(reader: &Reader<'_>, run: &Run, attempt: u64) -> Result<Ve
         reader.url(&path, &[("per_page", "100")])
     };
     let page = reader.page(&url).await?;
-    let mut jobs = parse::<JobList>(&page.body, "jobs of a run")?.jobs;
-    jobs.retain(Job::is_failing);
-    jobs.truncate(MOST_JOBS);
-    Ok(jobs)
+    Ok(parse::<JobList>(&page.body, "jobs of a run")?.jobs)
 }
 
 /// What a job's log says about its failure. Such a log never changes: it is read once and what it says is kept.

@@ -115,6 +115,8 @@ pub(super) struct Job {
     pub(super) id: u64,
     pub(super) name: String,
     #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
     conclusion: Option<String>,
     #[serde(default)]
     pub(super) html_url: Option<String>,
@@ -132,6 +134,10 @@ struct Step {
 impl Job {
     pub(super) fn is_failing(&self) -> bool {
         self.conclusion.as_deref().is_some_and(is_failing)
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.status.as_deref().is_some_and(|status| status != "completed")
     }
 
     pub(super) fn failing_step(&self) -> Option<&str> {

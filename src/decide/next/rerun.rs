@@ -4,7 +4,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Action, Next, done, next_tick, stopped, tell_then};
+use super::{Action, Next, done, hindered_key, next_tick, stopped, tell_then};
 use crate::{
     decide::facts::{Facts, Need, Policy, RerunEnd, Seen, Status},
     model::{
@@ -14,6 +14,8 @@ use crate::{
     },
 };
 
+/// Failed tries after which the next remedy is tried instead.
+const TRIES: u32 = 3;
 /// For so long the jobs may not have ended.
 const END: TimeDelta = TimeDelta::hours(3);
 
@@ -95,14 +97,22 @@ pub(super) fn remedy(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
     if let Some(stop) = stopped(seen, now) {
         return Some(stop);
     }
-    Some(Next::Act(if seen.base.as_ref() == Some(&run.sha) {
-        Action::Rerun {
-            run: run.clone(),
-            why: doubt(facts)?.to_owned(),
-        }
+    let action = Action::Rerun {
+        run: run.clone(),
+        why: doubt(facts)?.to_owned(),
+    };
+    let hindered = facts.hindered.get(&hindered_key(facts, &action));
+    let not = if seen.base.as_ref() == Some(&run.sha) {
+        hindered.filter(|h| h.denied || h.times >= TRIES).map(|h| h.why.clone())
     } else {
-        let end = RerunEnd::Nothing("the default branch has another commit now".to_owned());
-        Action::Reran { run: run.clone(), end }
+        Some("the default branch has another commit now".to_owned())
+    };
+    Some(Next::Act(match not {
+        None => action,
+        Some(why) => Action::Reran {
+            run: run.clone(),
+            end: RerunEnd::Nothing(why),
+        },
     }))
 }
 

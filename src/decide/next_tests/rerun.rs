@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    decide::{next, why},
+    decide::{facts::Hindered, next, why},
     model::checks::{RedRun, RunSeen},
 };
 
@@ -64,6 +64,24 @@ fn red_again_or_no_answer_goes_on_and_is_not_asked_twice() {
         let asked = fake.trace.iter().filter(|step| *step == "Rerun").count();
         assert_eq!(asked, 1, "{:?}", fake.trace);
         assert!(fake.trace.iter().any(|step| step == "Attempt"), "{:?}", fake.trace);
+    }
+}
+
+#[test]
+fn what_the_host_does_not_let_through_keeps_nothing_back() {
+    for (times, denied) in [(1, true), (3, false)] {
+        let mut fake = red(|_| {});
+        let (why, last) = ("the run is not there".to_owned(), fake.now);
+        let hindered = Hindered {
+            times,
+            denied,
+            why,
+            last,
+        };
+        fake.facts.hindered.insert("rerun/0".to_owned(), hindered);
+        fake.waits_for("triage has not answered");
+        assert_eq!(fake.trace, ["Reran"]);
+        assert!(fake.mails.is_empty(), "no person is asked for that");
     }
 }
 
