@@ -229,24 +229,21 @@ impl<'a> Look<'a> {
         let mut siblings = log_rotation::siblings(self.path);
         siblings.retain(|file| file.id != here);
         let mut parts = Vec::new();
-        let later = match self.rotated(spot, here, &siblings) {
-            Some((sibling, file)) => {
-                let to = file.metadata()?.len();
-                parts.push(Part {
-                    file,
-                    from: spot.offset,
-                    to,
-                });
-                log_rotation::after(&sibling, siblings)
-            }
-            None => {
-                self.gap(
-                    "it was rotated or cut off, and the text of before is not beside it any more; lines may be missing",
-                );
-                let written = spot.written.unwrap_or((i64::MAX, 0));
-                let packed_too = log_rotation::since(written, siblings);
-                packed_too.into_iter().filter(|file| !file.is_packed()).collect()
-            }
+        let later = if let Some((sibling, file)) = self.rotated(spot, here, &siblings) {
+            let to = file.metadata()?.len();
+            parts.push(Part {
+                file,
+                from: spot.offset,
+                to,
+            });
+            log_rotation::after(&sibling, siblings)
+        } else {
+            self.gap(
+                "it was rotated or cut off, and the text of before is not beside it any more; lines may be missing",
+            );
+            let written = spot.written.unwrap_or((i64::MAX, 0));
+            let packed_too = log_rotation::since(written, siblings);
+            packed_too.into_iter().filter(|file| !file.is_packed()).collect()
         };
         let beyond = later.len().saturating_sub(MOST_ROTATED);
         if beyond > 0 {

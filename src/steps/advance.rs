@@ -29,7 +29,7 @@ pub async fn advance_all(ctx: &Ctx, only: Option<&crate::model::IncidentId>) -> 
         if only.is_some_and(|only| *only != incident.id) {
             continue;
         }
-        if let Err(error) = advance(ctx, &incident).await {
+        if let Err(error) = Box::pin(advance(ctx, &incident)).await {
             tracing::error!(incident.id = %incident.id, "advancing failed: {error:#}");
             failed.push(error.context(format!("incident {}", incident.id)));
         }

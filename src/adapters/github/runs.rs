@@ -20,7 +20,7 @@ impl GitHub {
         let run: wire::Run = self.edge.get(&url).await?.json(&self.edge)?;
         let status = run.status.as_deref().unwrap_or_default();
         Ok(RunSeen {
-            attempt: run.run_attempt.unwrap_or(1),
+            attempt: run.attempt.unwrap_or(1),
             state: run_state(status, run.conclusion.as_deref()),
         })
     }

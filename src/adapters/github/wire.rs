@@ -167,7 +167,8 @@ pub(super) struct Status {
 pub(super) struct Run {
     pub(super) id: u64,
     pub(super) head_sha: String,
-    pub(super) run_attempt: Option<u64>,
+    #[serde(rename = "run_attempt")]
+    pub(super) attempt: Option<u64>,
     pub(super) status: Option<String>,
     pub(super) conclusion: Option<String>,
 }

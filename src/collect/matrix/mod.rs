@@ -153,10 +153,8 @@ fn retried(fault: &str) -> bool {
 fn most_calls(fault: &str) -> usize {
     match fault {
         "redirect-loop" => 4,
-        // A log that is gone alone may still be in the archive of its run.
-        "404" => 2,
-        // The history of logs is asked two questions.
-        "wrong-kind" | "long-line" => 2,
+        // A log that is gone alone may still be in the archive of its run; the history of logs is asked two questions.
+        "404" | "wrong-kind" | "long-line" => 2,
         "page-repeated" | "page-circle" | "page-itself" | "page-missing" => 20,
         "cursor-itself" | "cursor-circle" | "cursor-on" | "cursor-missing" => 5,
         _ => 1,

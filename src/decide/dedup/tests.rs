@@ -49,7 +49,7 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
     let mut facts = known(Some((1, None)));
     let joined = facts.incident.as_mut().unwrap();
     (joined.joined, joined.told_at) = (true, Some(t(-20)));
-    (facts.bad_ticks, facts.outage) = (2, outage(-15, None, 0));
+    (facts.bad_ticks, facts.outage) = (2, Some(outage(-15, None, 0)));
     let page = group(SignalKind::Health, false);
     let is_told = |known: &Known| matches!(standing(&page, Some(known)), Standing::Worse { .. });
     assert!(is_told(&facts));
@@ -60,7 +60,7 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
     };
     assert!(unlike(|known| known.bad_ticks = 1), "not believed yet");
     assert!(
-        unlike(|known| known.outage = outage(-21, None, 0)),
+        unlike(|known| known.outage = Some(outage(-21, None, 0))),
         "the message named it"
     );
     assert!(unlike(|known| known.outage = None), "it lasts for days");
@@ -70,9 +70,9 @@ fn a_page_that_goes_down_after_the_message_about_what_it_joined_is_told() {
     );
 }
 
-fn outage(since: i64, before: Option<i64>, of_day: u32) -> Option<Outage> {
+fn outage(since: i64, before: Option<i64>, of_day: u32) -> Outage {
     let (since, before) = (t(since), before.map(t));
-    Some(Outage { since, before, of_day })
+    Outage { since, before, of_day }
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_page_that_was_well_while_its_incident_stayed_open_is_told_when_it_is_down_a
             let mut facts = known(Some((1, None)));
             let incident = facts.incident.as_mut().unwrap();
             (incident.joined, incident.told_at) = (joined, Some(t(-3000)));
-            (facts.bad_ticks, facts.outage) = (2, outage(-15, Some(-15 - before), of_day));
+            (facts.bad_ticks, facts.outage) = (2, Some(outage(-15, Some(-15 - before), of_day)));
             matches!(standing(&page, Some(&facts)), Standing::Worse { .. })
         };
         for (before, of_day, expected) in [

@@ -320,7 +320,9 @@ impl Ahead {
         let from = at;
         let found = lines.get_or_init(|| {
             let mut lines = compiled.search(near_start).lines(&text.as_bytes()[from..])?;
-            lines.iter_mut().for_each(|line| *line += from);
+            for line in &mut lines {
+                *line += from;
+            }
             Some(lines)
         });
         match found {

@@ -162,13 +162,13 @@ impl<'a, 'm> Window<'a, 'm> {
         let Some((line, _)) = self.line(at) else { return at };
         let mut head = at;
         let mut left = LOOK_BACK;
-        if continues(&line.marks) {
+        if continues(line.marks) {
             head = self.above(at, floor, &mut left);
         }
         head = self.head_of_trace(head, floor, &mut left);
         match (self.line(head), self.before(head, floor)) {
             // A logger's line, and below it the exception that it logged.
-            (Some((line, _)), Some((header, start))) if is_header(&header.marks) => {
+            (Some((line, _)), Some((header, start))) if is_header(header.marks) => {
                 let traced = line.marks.shape == Shape::Traceback
                     || (!line.marks.is(Trait::Begins) && line.marks.is(Trait::Exception));
                 if traced { start } else { head }
@@ -185,7 +185,7 @@ impl<'a, 'm> Window<'a, 'm> {
         {
             *left -= 1;
             place = start;
-            if !continues(&line.marks) {
+            if !continues(line.marks) {
                 return place;
             }
         }
@@ -236,8 +236,8 @@ impl<'a, 'm> Window<'a, 'm> {
 
     fn forward(&self, start: usize) -> Option<Event<'a>> {
         let (first, mut next) = self.line(start)?;
-        let mut state = state_of(&first.marks, State::Open);
-        let header = is_header(&first.marks);
+        let mut state = state_of(first.marks, State::Open);
+        let header = is_header(first.marks);
         let mut lines = vec![first];
         let mut foreign: Vec<Range<usize>> = Vec::new();
         let mut end = next;
@@ -251,7 +251,7 @@ impl<'a, 'm> Window<'a, 'm> {
                 next = behind;
                 continue;
             }
-            let Some(then) = follow(state, &line.marks, header && lines.len() == 1, blank > 0) else {
+            let Some(then) = follow(state, line.marks, header && lines.len() == 1, blank > 0) else {
                 let traced = lines.len() > 1 || state == State::Traceback;
                 if traced && is_calm(&line) && self.goes_on(state, behind)? {
                     foreign.push(next..behind);
@@ -320,7 +320,7 @@ impl<'a, 'm> Window<'a, 'm> {
 
 /// A line of its own that says all is well.
 fn is_calm(line: &Line<'_>) -> bool {
-    let marks = &line.marks;
+    let marks = line.marks;
     let begins = marks.is(Trait::Begins) || marks.is(Trait::Record) || line.time.is_some();
     begins && marks.level.is_some_and(|level| level <= Level::Info)
 }

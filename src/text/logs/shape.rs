@@ -84,13 +84,13 @@ impl Marks {
         }
     }
 
-    pub(super) fn is(&self, wanted: Trait) -> bool {
+    pub(super) fn is(self, wanted: Trait) -> bool {
         self.traits & (1 << wanted as u16) != 0
     }
 }
 
 /// The state after a line that belongs to the event; None for one that does not.
-pub(super) fn follow(state: State, line: &Marks, below_header: bool, after_blank: bool) -> Option<State> {
+pub(super) fn follow(state: State, line: Marks, below_header: bool, after_blank: bool) -> Option<State> {
     let shape = line.shape;
     let part = shape == Shape::Part || shape == Shape::Traceback;
     if line.is(Trait::Begins) && !part {
@@ -116,7 +116,7 @@ pub(super) fn follow(state: State, line: &Marks, below_header: bool, after_blank
     }
 }
 
-pub(super) fn state_of(line: &Marks, before: State) -> State {
+pub(super) fn state_of(line: Marks, before: State) -> State {
     line.lead.unwrap_or(before)
 }
 
@@ -136,7 +136,7 @@ fn lead(text: &str, shape: Shape, rust_head: bool, source: bool) -> Option<State
     }
 }
 
-pub(super) fn continues(line: &Marks) -> bool {
+pub(super) fn continues(line: Marks) -> bool {
     match line.shape {
         Shape::Part => true,
         Shape::Indented | Shape::Blank => !line.is(Trait::Begins),
@@ -258,7 +258,7 @@ fn is_closer(text: &str) -> bool {
 }
 
 /// A logger's line that says something failed; the exception may stand below it.
-pub(super) fn is_header(line: &Marks) -> bool {
+pub(super) fn is_header(line: Marks) -> bool {
     !line.is(Trait::Record)
         && line.level.is_some_and(|level| level >= Level::Error)
         && line.shape == Shape::Plain

@@ -64,14 +64,14 @@ impl<'a> Times<'a> {
     /// The time that a text starts with.
     pub(super) fn at_start(&self, text: &[u8]) -> Option<Found> {
         let found = at_start(text, self.now);
-        self.note(text, |length| How::Start(length), found.as_ref());
+        self.note(text, How::Start, found.as_ref());
         found
     }
 
     /// Whether a text starts with a time.
     pub(super) fn is_at_start(&self, text: &[u8]) -> bool {
         let found = at_start(text, self.now);
-        self.note(text, |length| How::Ahead(length), found.as_ref());
+        self.note(text, How::Ahead, found.as_ref());
         found.is_some()
     }
 
@@ -101,6 +101,7 @@ impl<'a> Times<'a> {
 
 impl Looks {
     /// The time of another line of the same spelling; None where that line has to be read.
+    #[expect(clippy::option_option, reason = "a line without a time is known, too")]
     pub(super) fn again(&self, line: &str, now: DateTime<Utc>) -> Option<Option<DateTime<Utc>>> {
         let mut time = None;
         for look in &self.list[..usize::from(self.count)] {

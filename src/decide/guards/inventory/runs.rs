@@ -127,7 +127,7 @@ fn answers_in_file(parts: &[&str], new: &Case, line: u32) -> bool {
         let sides = new.checks.iter().filter(|c| c.line > line).flat_map(|c| &c.sides);
         p.len() > 2 && sides.into_iter().any(|s| s.names.contains(*p))
     };
-    parts.iter().filter(file).any(|p| later(p)) && parts.iter().any(product)
+    parts.iter().filter(file).any(later) && parts.iter().any(product)
 }
 
 fn writes_word(word: &str) -> bool {

@@ -136,6 +136,13 @@ const RULES: [&str; 11] = [
     "sources",
 ];
 
+fn is_flag(value: &str) -> bool {
+    matches!(
+        value.to_lowercase().as_str(),
+        "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
+    )
+}
+
 /// The key with what stands around it; the innermost key that is known counts.
 pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let keys: Vec<String> = path.iter().filter(|p| !p.starts_with('[')).map(|p| plain(p)).collect();
@@ -147,11 +154,7 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let number = value.trim_end_matches(['%', 's', 'm']).parse::<f64>().is_ok();
     let is = |list: &'static str| listed(list, last);
     let starts = |list: &str| begins(list, last);
-    let flag = !element
-        && matches!(
-            value.to_lowercase().as_str(),
-            "true" | "false" | "yes" | "no" | "1" | "0" | "on" | "off"
-        );
+    let flag = !element && is_flag(value);
     // An event that starts a run.
     if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
         return Trend::TakenIn;

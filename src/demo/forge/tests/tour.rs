@@ -98,15 +98,17 @@ fn tour(world: &World) {
         api(world, "PATCH", &format!("/pulls/{number}"), &json!({ "title": "t" })).json()["title"],
         "t"
     );
-    let threads = json!({ "query": "query { reviewThreads }", "variables": { "number": number } });
-    let threads = call(world, "POST", "/graphql", &threads).json();
-    assert_eq!(
-        threads["data"]["repository"]["pullRequest"]["reviewThreads"]["nodes"],
-        json!([])
-    );
+    no_threads(world, number);
     assert_eq!(merge(world, number, "0000").status, 409);
     assert_eq!(merge(world, number, &head).status, 200);
     assert_eq!(merge(world, number, &head).status, 405);
+}
+
+fn no_threads(world: &World, number: u64) {
+    let threads = json!({ "query": "query { reviewThreads }", "variables": { "number": number } });
+    let threads = call(world, "POST", "/graphql", &threads).json();
+    let pull = &threads["data"]["repository"]["pullRequest"];
+    assert_eq!(pull["reviewThreads"]["nodes"], json!([]));
 }
 
 #[test]
