@@ -150,6 +150,11 @@ fn every_way_to_see_nothing_is_named_and_told_once() {
     ];
     for (fault, cause) in cases {
         story(&stage, &fault, cause);
+        // What comes and goes within a day is told less often.
+        stage.step(2 * 24 * 60);
+        let (code, _, text) = look(&stage);
+        assert_eq!(code, Some(0), "{text}");
+        stage.step(15);
     }
     stage.world.finish().unwrap();
 }
@@ -280,4 +285,33 @@ fn a_source_that_fails_another_way_at_each_look_is_blind_once() {
         (1, 1),
         "{text}"
     );
+}
+
+#[test]
+fn a_source_that_cannot_be_read_now_and_then_is_two_messages_and_one_that_says_so() {
+    let mut street = Street::new(|url| {
+        json!({ "mode": "observe", "repos": { "shop": tracked(url, "/shop") }, "notify": { "file": "mail" },
+                "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    street.errors("/shop", &[]);
+    street.run(&[]);
+    for _ in 0..6 {
+        for status in [500, 500, 200, 200] {
+            street.step(15);
+            street.errors("/shop", &[]);
+            if status == 500 {
+                street.answer("/shop/api/exceptions", status, &"");
+            }
+            street.run(&[]);
+        }
+    }
+    let mails = street.mails();
+    let plain = |mail: &String| mail.split_whitespace().collect::<Vec<_>>().join(" ");
+    let of = |words: &str| mails.iter().filter(|mail| plain(mail).contains(words)).count();
+    let subjects: Vec<&str> = mails
+        .iter()
+        .filter_map(|mail| mail.lines().find(|l| l.starts_with("Subject")))
+        .collect();
+    assert_eq!(mails.len(), 5, "{subjects:#?}");
+    assert_eq!(of("(http-500) (comes and goes"), 1, "{subjects:#?}");
 }

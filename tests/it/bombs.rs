@@ -218,7 +218,7 @@ fn ten_gigabytes_in_ten_megabytes_cost_no_memory() {
     let look = |kind: &str, path: &str| {
         let url = format!("http://127.0.0.1:{port}{path}");
         let repo = match kind {
-            "health" => json!({"health": [{"url": url}]}),
+            "health" => json!({"health": [{"url": url, "expect": {"contains": "ok"}}]}),
             "jsonrpc" => json!({"jsonrpc": [{"url": url, "method": "x"}]}),
             "pulls" => json!({"github": "acme/shop", "branch": "main"}),
             declared => json!({"collectors": {declared: {"values": {"url": url}}}}),

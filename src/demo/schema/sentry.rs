@@ -165,9 +165,9 @@ fn what_cannot_be_read_is_named() {
         ("*/issues/", status(429), OutcomeKind::Failed, "http-429", 0),
         ("*/issues/", Fault::TruncatedJson, OutcomeKind::Failed, "truncated", 0),
         ("*/issues/", Fault::Html, OutcomeKind::Failed, "html", 0),
-        // The first of two events is spoilt, the other one is told.
-        (event, Fault::TruncatedJson, OutcomeKind::Degraded, "truncated", 1),
-        (event, status(500), OutcomeKind::Degraded, "http-500", 1),
+        // The first of two events is spoilt: of its issue is told what the list says.
+        (event, Fault::TruncatedJson, OutcomeKind::Degraded, "truncated", 2),
+        (event, status(500), OutcomeKind::Degraded, "http-500", 2),
         // An event that is gone leaves what the list says.
         (event, status(404), OutcomeKind::Ok, "", 2),
         // What every call would meet ends the look, and the next one begins where this one did.

@@ -11,7 +11,12 @@ use anyhow::Result;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{more, sources::blindness_of, warnings::Warning};
+use super::{
+    more,
+    sources::blindness_of,
+    spells::{self, Turn},
+    warnings::Warning,
+};
 use crate::{
     collect,
     decide::{
@@ -161,8 +166,11 @@ pub(super) struct Seen<'a> {
     pub(super) warnings: &'a [(String, Warning)],
 }
 
+/// Names and values of flags.
+type Flags = Vec<(String, String)>;
+
 /// Flags for the messages that this look found to be due, and that nobody was told before.
-pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> {
+pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Flags> {
     let silences = silence::all(ctx)?;
     let mut due = inventory(ctx, seen.inventory);
     for worse in seen.worse {
@@ -172,6 +180,7 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     for (incident, sigs) in &more.due {
         due.extend(further(ctx, seen, incident, sigs));
     }
+    let mut flags = more.flags;
     for source in seen.sources {
         let old = seen
             .before
@@ -179,11 +188,12 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
             .find(|b| b.repo == source.repo && b.target == source.target && b.collector == source.collector);
         let silenced = hold::silence(&silences, &source.repo, &source.target, ctx.now()).is_some();
         if !silenced || collect::is_of_repo(&source.collector) {
-            due.extend(blind(ctx, seen.snapshot, source));
+            due.extend(blind(ctx, seen.snapshot, source, &mut flags)?);
         }
         // Only who was told that it is blind is told that it sees again.
         for over in seeing_again(source, old) {
-            if Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)? {
+            let told = Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)?;
+            if told && !spells::flaps(ctx, &over.slot)? {
                 due.push(over);
             }
         }
@@ -191,10 +201,9 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Vec<(String, String)>> 
     if let GateResult::Fault(why) = seen.gate {
         due.extend(gate_fault(ctx, why)?);
     }
-    let mut flags = more.flags;
     for (name, warning) in seen.warnings {
         flags.push((name.clone(), serde_json::to_string(warning)?));
-        due.push(begins(name, warning));
+        due.extend(begins(ctx, name, warning, &mut flags)?);
     }
     if let Some(storm) = overflow(ctx, seen)? {
         due.push(storm);
@@ -249,9 +258,27 @@ fn inventory(ctx: &Ctx, found: &[SignatureRow]) -> Vec<Owed> {
 }
 
 /// Once as long as it lasts.
-fn begins(name: &str, warning: &Warning) -> Owed {
+fn begins(ctx: &Ctx, name: &str, warning: &Warning, flags: &mut Flags) -> Result<Option<Owed>> {
     let about = format!("{name} {}", warning.since.timestamp());
-    Owed::new(Status::Warning, about, warning.slot.as_str(), warning.title.clone())
+    let owed = Owed::new(Status::Warning, about, warning.slot.as_str(), warning.title.clone());
+    in_turn(ctx, name, warning.since, owed, flags)
+}
+
+/// The message where it is one of the first within a day; the last of them says that it comes and goes.
+fn in_turn(ctx: &Ctx, what: &str, since: DateTime<Utc>, owed: Owed, flags: &mut Flags) -> Result<Option<Owed>> {
+    let (turn, flag) = spells::note(ctx, what, since)?;
+    flags.push(flag);
+    Ok(match turn {
+        Turn::Told => Some(owed),
+        Turn::Flaps => Some(Owed {
+            title: format!(
+                "{} (comes and goes; not told again before a day without it)",
+                owed.title
+            ),
+            ..owed
+        }),
+        Turn::Silent => None,
+    })
 }
 
 /// When it was last told that causes wait for their turn.
@@ -353,7 +380,7 @@ fn name(source: &SourceRow) -> String {
 }
 
 /// Due when a second look in a row fails, by whatever cause; and again when it lasts.
-fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
+fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow, flags: &mut Flags) -> Result<Vec<Owed>> {
     let same = |c: &&CollectorOutcome| c.repo == source.repo && c.target == source.target && c.name == source.collector;
     let outcome = snapshot.collectors.iter().find(same);
     let mut due = Vec::new();
@@ -372,12 +399,17 @@ fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow) -> Vec<Owed> {
         let about = about_blindness(source, spell.since);
         let title = |still: &str| format!("it {still}cannot be read ({})", spell.cause);
         // Of messages that are due at once the newest says all.
-        due.push(match reminders(spell.since, ctx.now()) {
-            0 => owed(about, title("")),
-            n => owed(format!("{about} reminder {n}"), title("still ")),
-        });
+        match reminders(spell.since, ctx.now()) {
+            0 => {
+                let first = owed(about, title(""));
+                if !first.known(ctx)? {
+                    due.extend(in_turn(ctx, &what, spell.since, first, flags)?);
+                }
+            }
+            n => due.push(owed(format!("{about} reminder {n}"), title("still "))),
+        }
     }
-    due
+    Ok(due)
 }
 
 /// Why the parts of a spell cannot be read.

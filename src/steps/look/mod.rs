@@ -6,6 +6,7 @@ mod messages;
 mod more;
 mod parents;
 mod sources;
+mod spells;
 mod storm;
 mod warnings;
 

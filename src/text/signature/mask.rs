@@ -185,7 +185,7 @@ impl<'a> Scan<'a> {
         }
         let address = has & bytes::JOINT != 0 && is_web_address(&rest[..end]);
         if address {
-            end = bytes::run(rest, true).0;
+            end = address_end(rest);
         }
         let (run, tail) = rest.split_at(end);
         self.words.tail = tail;
@@ -312,6 +312,21 @@ fn without_place(path: &str) -> &str {
     path.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':')
 }
 
+/// How long the address is that this begins with. What was redacted in its query is part of it.
+fn address_end(text: &str) -> usize {
+    let mut end = bytes::run(text, true).0;
+    while text[..end].contains('?') && text[end..].starts_with("[redacted:") {
+        let Some(mark) = text[end..].find(']') else { break };
+        end += mark + 1;
+        let more = text
+            .as_bytes()
+            .get(end)
+            .is_some_and(|b| matches!(b, b'&' | b'#' | b'%'));
+        end += if more { bytes::run(&text[end..], true).0 } else { 0 };
+    }
+    end
+}
+
 fn is_web_address(run: &str) -> bool {
     run.as_bytes().contains(&b':') && run.contains("://")
 }
@@ -350,6 +365,10 @@ mod tests {
             ("since Mon Jun 19 03:40:11 2006, boom", "since <time>, boom"),
             ("for jane@corp.example.org", "for <mail>"),
             ("for [redacted:mail]", "for <mail>"),
+            (
+                "GET https://api.example/v2/quotes?user=[redacted:query]&b=1&q=[redacted:query] failed",
+                "GET https://api.example/v2/quotes failed",
+            ),
             ("commit b5cbdb1cd78158a9 of 0xdeadBEEF", "commit <n> of <n>"),
             ("open /tmp/job_vbvcmwzh/package.tgz", "open <tmp>/package.tgz"),
             (
