@@ -59,6 +59,31 @@ pub struct Outage {
     pub of_day: u32,
 }
 
+impl Outage {
+    /// The outage that begins with the sight at `first`, of all sights in the order of their times. `fire_after`: looks in a row
+    /// from which on one is believed.
+    pub fn among(seen: &[DateTime<Utc>], first: usize, fire_after: u32) -> Option<Self> {
+        let (since, earlier) = (*seen.get(first)?, &seen[..first]);
+        // Looks come as often as two sights of it ever did.
+        let between = seen.windows(2).map(|pair| pair[1] - pair[0]).min();
+        let in_a_row = between.map_or(TimeDelta::zero(), |step| step * 3 / 2).max(quiet_for(0));
+        let (mut of_day, mut looks, mut last) = (0, 0, None);
+        for at in earlier.iter().filter(|at| since - **at <= TimeDelta::days(1)) {
+            looks = match last {
+                Some(last) if *at - last <= in_a_row => looks + 1,
+                _ => 1,
+            };
+            of_day += u32::from(looks == fire_after.max(1));
+            last = Some(*at);
+        }
+        Some(Self {
+            since,
+            before: earlier.last().copied(),
+            of_day,
+        })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownIncident {
     /// It is another cause's incident, which this one joined as a symptom.

@@ -8,7 +8,6 @@ use crate::{
     decide::{
         dedup::{BAD_LOOKS, Outage},
         hold::{self, Deploying, Silence},
-        next,
     },
     model::Slot,
     store::{SignatureRow, SourceRow},
@@ -79,30 +78,7 @@ pub(super) fn down_since(ctx: &Ctx, row: &SignatureRow) -> Result<DateTime<Utc>>
 /// The looks in a row that saw it, and what was seen of it before; none where they began too long ago.
 pub(super) fn outage(ctx: &Ctx, row: &SignatureRow) -> Result<Option<Outage>> {
     let (seen, first) = run(ctx, row)?;
-    let Some((earlier, since)) = first.and_then(|first| Some((&seen[..first], *seen.get(first)?))) else {
-        return Ok(None);
-    };
-    let day = earlier.iter().copied().filter(|at| since - *at <= TimeDelta::days(1));
-    // Looks come as often as two sights of it ever did.
-    let between = seen.windows(2).map(|pair| pair[1] - pair[0]).min();
-    let in_a_row = between
-        .map_or(TimeDelta::zero(), |step| step * 3 / 2)
-        .max(next::quiet_for(0));
-    let believed = usize::try_from(row.fire_after.unwrap_or(BAD_LOOKS)).unwrap_or(usize::MAX);
-    let (mut of_day, mut looks, mut last) = (0, 0, None);
-    for at in day {
-        looks = match last {
-            Some(last) if at - last <= in_a_row => looks + 1,
-            _ => 1,
-        };
-        of_day += u32::from(looks == believed.max(1));
-        last = Some(at);
-    }
-    Ok(Some(Outage {
-        since,
-        before: earlier.last().copied(),
-        of_day,
-    }))
+    Ok(first.and_then(|first| Outage::among(&seen, first, row.fire_after.unwrap_or(BAD_LOOKS))))
 }
 
 /// Times at which it was seen, and which of them is the first of the looks in a row; none where that one is no longer among

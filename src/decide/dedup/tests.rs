@@ -76,6 +76,17 @@ fn outage(since: i64, before: Option<i64>, of_day: u32) -> Outage {
 }
 
 #[test]
+fn outages_of_a_day_are_those_that_were_believed() {
+    let seen: Vec<_> = [-3000, -600, -585, -300, -200, -185, -170, -15, 0].map(t).into();
+    let found = |first: usize, fire_after: u32| Outage::among(&seen, first, fire_after);
+    assert_eq!(found(7, 2), Some(outage(-15, Some(-170), 2)), "one look is none");
+    assert_eq!(found(7, 1), Some(outage(-15, Some(-170), 3)));
+    assert_eq!(found(7, 4), Some(outage(-15, Some(-170), 0)));
+    assert_eq!(found(0, 2), Some(outage(-3000, None, 0)));
+    assert_eq!(found(9, 2), None);
+}
+
+#[test]
 fn a_page_that_was_well_while_its_incident_stayed_open_is_told_when_it_is_down_again() {
     let page = group(SignalKind::Probe, false);
     for joined in [false, true] {
