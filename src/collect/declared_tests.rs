@@ -171,14 +171,7 @@ fn a_source_that_cannot_be_read_is_blind_and_never_quiet() {
         assert!(!outcome.detail.is_empty());
     }
     let mut target = testing::target();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    target.declared = vec![testing::declared(
-        "exceptions",
-        &url::Url::parse(&format!("http://{gone}/")).unwrap(),
-    )];
+    target.declared = vec![testing::declared("exceptions", &"http://127.0.0.1:1/".parse().unwrap())];
     assert_eq!(testing::run(&testing::config(target)).collectors[0].cause, "refused");
 }
 

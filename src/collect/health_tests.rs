@@ -160,15 +160,11 @@ fn a_failing_probe_is_one_signal_with_a_stable_identity() {
 
 #[test]
 fn nothing_listening_is_down_and_one_blind_probe_hides_no_other() {
-    let gone = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
     let server = Server::start(|_| reply(401, &[], ""));
     let mut target = testing::target();
     target.health = vec![
         testing::probe(server.url("/")),
-        testing::probe(url::Url::parse(&format!("http://{gone}/")).unwrap()),
+        testing::probe("http://127.0.0.1:1/".parse().unwrap()),
     ];
     target.health[1].name = "back".to_owned();
     let collected = testing::run(&testing::config(target));

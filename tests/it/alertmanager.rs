@@ -17,7 +17,7 @@ use std::{
 use serde_json::{Value, json};
 use tick::adapters::clock::instant;
 
-use crate::support::{lacks, path_variable, program, test_deps, tick};
+use crate::support::{free_port, lacks, path_variable, program, test_deps, tick};
 
 /// A server that is ended when this is dropped.
 struct Server(Child);
@@ -49,10 +49,6 @@ impl Drop for Server {
 fn debian(name: &str) -> Option<PathBuf> {
     let unpacked = test_deps().join("debian/usr/bin").join(name);
     unpacked.is_file().then_some(unpacked).or_else(|| program(name))
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A shop whose queue is as long as the number says, with its metrics.
@@ -99,6 +95,10 @@ inhibit_rules:
     equal: [job]
 "#;
 
+/// Where Debian's Alertmanager reads its templates. It has no switch for another place, so one that was only unpacked is shown
+/// its own.
+const SHARE: &str = "/usr/share/prometheus";
+
 /// Both servers, with their data below `dir`; gives the port of the Alertmanager.
 fn monitoring(dir: &Path, shop: u16) -> Option<(Server, Server, u16)> {
     let (prometheus, alertmanager) = (debian("prometheus")?, debian("prometheus-alertmanager")?);
@@ -128,7 +128,27 @@ fn monitoring(dir: &Path, shop: u16) -> Option<(Server, Server, u16)> {
         format!("--storage.tsdb.path={}", shown("series")),
         format!("--web.listen-address=127.0.0.1:{at}"),
     ];
-    let alertmanager = Server::start(&alertmanager, &manager, dir);
+    let alertmanager = match program("bwrap") {
+        Some(bwrap) if !Path::new(SHARE).join("alertmanager").is_dir() => {
+            let share = test_deps().join("debian").join("usr/share/prometheus");
+            let mut args: Vec<String> = [
+                "--die-with-parent",
+                "--dev-bind",
+                "/",
+                "/",
+                "--tmpfs",
+                "/usr/share",
+                "--ro-bind",
+            ]
+            .map(str::to_owned)
+            .into();
+            args.extend([share.display().to_string(), SHARE.to_owned()]);
+            args.push(alertmanager.display().to_string());
+            args.extend(manager);
+            Server::start(&bwrap, &args, dir)
+        }
+        _ => Server::start(&alertmanager, &manager, dir),
+    };
     Some((alertmanager, Server::start(&prometheus, &watcher, dir), alerts))
 }
 

@@ -21,6 +21,7 @@ use tick::{
 use crate::{
     spine::{Stage, at, shown},
     street::{Street, tracked},
+    support::nowhere,
 };
 
 /// Exceptions, issues, alerts, failed runs and open pulls; no app.
@@ -60,12 +61,6 @@ fn merge(into: &mut Value, over: &Value) {
             }
         }
     }
-}
-
-/// Nothing listens there any more.
-fn closed_port() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
 }
 
 fn look(stage: &Stage) -> (Option<i32>, Value, String) {
@@ -136,7 +131,7 @@ fn every_way_to_see_nothing_is_named_and_told_once() {
     assert_eq!(code, Some(0), "{text}");
     stage.step(15);
     let status = |code: u16| Fault::Status { code, performed: false };
-    let elsewhere = format!("{}/api/v2/alerts", closed_port());
+    let elsewhere = format!("{}/api/v2/alerts", nowhere());
     let cases: [(Fault, &[&str]); 9] = [
         (status(401), &["auth", "status", "http-401"]),
         (status(500), &["server", "status", "http-500"]),
@@ -162,10 +157,10 @@ fn every_way_to_see_nothing_is_named_and_told_once() {
 #[test]
 fn nobody_listens_is_blindness_of_a_source() {
     let stage = stage(|_| {
-        let source = json!({ "values": { "url": closed_port() } });
+        let source = json!({ "values": { "url": nowhere() } });
         json!({
             "repos": { "shop": { "collectors": { "alertmanager": source, "exceptions": source, "sentry": source } } },
-            "github": { "api": closed_port() },
+            "github": { "api": nowhere() },
         })
     });
     for told in [0, SOURCES.len(), 0] {
@@ -204,7 +199,7 @@ fn one_blind_source_hides_no_other() {
 #[test]
 fn a_target_that_is_down_is_an_outage_and_not_blindness() {
     let stage = stage(|_| {
-        let health = json!([{ "url": format!("{}/health", closed_port()) }]);
+        let health = json!([{ "url": format!("{}/health", nowhere()) }]);
         // A probe that fails is sampled again for a while.
         json!({ "repos": { "shop": { "health": health } }, "limits": { "collect_seconds": 60 } })
     });

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{lacks, path_variable, tick};
+use crate::support::{CLOSED_PORT, lacks, path_variable, tick};
 
 const PLUGINS: &str = "/usr/lib/nagios/plugins";
 
@@ -78,17 +78,13 @@ fn web() -> u16 {
     port
 }
 
-fn closed_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn the_plugins_of_debian_say_what_is_wrong() {
     if !Path::new(PLUGINS).join("check_http").is_file() {
         lacks("monitoring-plugins");
         return;
     }
-    let (port, closed) = (web().to_string(), closed_port().to_string());
+    let (port, closed) = (web().to_string(), CLOSED_PORT.to_string());
     let checks = json!({
         "tcp-up": {"program": "check_tcp", "args": ["-H", "127.0.0.1", "-p", port]},
         "tcp-down": {"program": "check_tcp", "args": ["-H", "127.0.0.1", "-p", closed]},

@@ -2,7 +2,6 @@
 
 use std::{
     io::{BufRead, BufReader, Read},
-    net::TcpListener,
     process::{Child, Stdio},
 };
 
@@ -13,7 +12,7 @@ use tick::{
     text::Redactor,
 };
 
-use crate::support::{lacks, path_variable, program, test_deps};
+use crate::support::{free_port, lacks, path_variable, program, test_deps};
 
 struct Server {
     child: Child,
@@ -28,7 +27,7 @@ impl Server {
         if !test_deps().join("aiosmtpd").is_dir() {
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let mut child = std::process::Command::new(python)
             .arg("-c")
             .arg(SERVER)

@@ -11,7 +11,10 @@ use std::{
 
 use serde_json::json;
 
-use crate::street::{Street, tracked};
+use crate::{
+    street::{Street, tracked},
+    support::CLOSED_PORT,
+};
 
 /// A street on which one repo is fine at first sight and has an error at the second look.
 fn troubled(notify: serde_json::Value) -> Street {
@@ -27,10 +30,6 @@ fn troubled(notify: serde_json::Value) -> Street {
     street.step(15);
     street.errors("/shop", &[("bad order", 3, 1)]);
     street
-}
-
-fn nobody_listens() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn without_a_channel_it_is_said_and_the_message_waits_for_one() {
 #[test]
 fn a_mail_server_that_is_away_stops_nothing_and_is_no_bug() {
     let mut street = troubled(json!({ "file": "mail" }));
-    street.env(&format!("SMTP_URL=smtp://127.0.0.1:{}\n", nobody_listens()));
+    street.env(&format!("SMTP_URL=smtp://127.0.0.1:{}\n", CLOSED_PORT));
     let mut config = street.config();
     config["notify"] = json!({ "email": true, "from": "tick@acme.example", "to": ["owner@acme.example"] });
     config["repos"]["other"] = tracked(&street.url(""), "/other");

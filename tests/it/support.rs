@@ -1,6 +1,31 @@
 //! What the modules share: paths, the built program, programs that a machine may lack.
 
-use std::path::{Path, PathBuf};
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU16, Ordering},
+};
+
+/// Nothing listens there. It is no port that the kernel gives to a listener that asks for any: another test's server could
+/// get that one as soon as it is free.
+pub(crate) const CLOSED_PORT: u16 = 1;
+
+pub(crate) fn nowhere() -> String {
+    format!("http://127.0.0.1:{CLOSED_PORT}")
+}
+
+/// A port for a server that is told where to listen. It is below those that the kernel gives away.
+pub(crate) fn free_port() -> u16 {
+    const FIRST: u16 = 12_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let from = FIRST + u16::try_from(std::process::id() % 15_000).unwrap();
+    loop {
+        let port = from + NEXT.fetch_add(1, Ordering::SeqCst);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
 
 /// The repository.
 pub(crate) fn root() -> &'static Path {

@@ -4,7 +4,6 @@
 use std::{
     collections::VecDeque,
     fs,
-    net::TcpListener,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -16,7 +15,7 @@ use tick::{
 };
 
 use super::{DEADLINE, outcomes, stage};
-use crate::spine::Stage;
+use crate::{spine::Stage, support::nowhere};
 
 /// A busy machine may be that late.
 const LATE: Duration = Duration::from_secs(30);
@@ -190,11 +189,6 @@ impl Asked {
     }
 }
 
-fn closed_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
-}
-
 /// Breaks it, looks, and mends it.
 fn broken(stage: &Stage, asked: &Asked, way: Way, look: impl FnOnce()) {
     let whole = stage.config();
@@ -210,7 +204,7 @@ fn broken(stage: &Stage, asked: &Asked, way: Way, look: impl FnOnce()) {
         stage.world.fault(which.on(asked.site).always(), fault);
     } else {
         let (place, rest) = asked.address;
-        *config.pointer_mut(place).unwrap() = json!(format!("{}{rest}", closed_port()));
+        *config.pointer_mut(place).unwrap() = json!(format!("{}{rest}", nowhere()));
     }
     stage.configure(&config);
     look();
