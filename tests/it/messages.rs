@@ -73,7 +73,7 @@ fn without_a_channel_it_is_said_and_the_message_waits_for_one() {
 #[test]
 fn a_mail_server_that_is_away_stops_nothing_and_is_no_bug() {
     let mut street = troubled(json!({ "file": "mail" }));
-    street.env(&format!("SMTP_URL=smtp://127.0.0.1:{}\n", CLOSED_PORT));
+    street.env(&format!("SMTP_URL=smtp://127.0.0.1:{CLOSED_PORT}\n"));
     let mut config = street.config();
     config["notify"] = json!({ "email": true, "from": "tick@acme.example", "to": ["owner@acme.example"] });
     config["repos"]["other"] = tracked(&street.url(""), "/other");

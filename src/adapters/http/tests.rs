@@ -1,7 +1,6 @@
 //! The edge against servers that misbehave. Every case ends by the edge's own limits.
 
 use std::{
-    net::TcpListener,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
