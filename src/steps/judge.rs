@@ -1,6 +1,9 @@
 //! Evidence about one head: guards on git objects, red and green on fresh checkouts, the auditor's verdict.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 
@@ -13,6 +16,7 @@ use super::{
     flakes,
     ground::Ground,
     prove::{ProofTrees, ProveRequest, prove as run_proof, with_tree_at},
+    reach::reach,
     undo::Undoing,
 };
 use crate::{
@@ -31,10 +35,11 @@ use crate::{
     model::{
         RunId, Sha, Slot,
         evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
+        signal::Culprit,
     },
     render,
     store::{Claim, SignatureRow},
-    text::signature,
+    text::{places, signature},
 };
 
 pub(super) fn attempt_of(facts: &Facts, n: u32) -> Result<&AttemptFacts> {
@@ -161,6 +166,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             reference: &trees.base,
         };
         undoing.each(&runner, proven).await?;
+        reach(&undoing, &runner, proven, &places_of(&signature_row(ctx, facts)?)).await?;
         checks_something(&mut proven.proof, &parts);
         takes_back(&mut proven.proof, attempt);
     }
@@ -212,7 +218,6 @@ pub(super) fn proof_facts(
         head: head.clone(),
         incident: incident_facts(&row),
         has_test_part: !parts.test_part.is_empty(),
-        touched: touched(parts),
         selects: false,
         flakes: flakes::known(ctx, repo)?,
         commands: repo.test.iter().map(|c| c.text.clone()).collect(),
@@ -220,6 +225,20 @@ pub(super) fn proof_facts(
         alone_runs: 3,
         red_again: dice()?,
     })
+}
+
+/// Where the incident was seen, as production names the places.
+fn places_of(row: &SignatureRow) -> Vec<Culprit> {
+    let texts = row.signed_text.iter().chain(&row.samples);
+    let mut places: Vec<Culprit> = row
+        .culprit
+        .iter()
+        .cloned()
+        .chain(texts.flat_map(|text| places(text)))
+        .collect();
+    let mut seen = BTreeSet::new();
+    places.retain(|place| seen.insert((place.file.clone(), place.line, place.function.clone())));
+    places
 }
 
 pub(super) fn incident_facts(row: &SignatureRow) -> IncidentFacts {
@@ -273,7 +292,7 @@ async fn lay_trees(
         mirror.checkout(&without_fix, &trees.red).await?;
     }
     mirror.checkout(&without_fix, &trees.red_fresh).await?;
-    if !touched(parts).is_empty() {
+    if !parts.test_part.is_empty() {
         let edits: Vec<FileEdit> = parts.source_part.iter().map(edit).collect();
         let source = mirror.commit_edits(base, &edits, "The source part alone").await?;
         mirror.checkout(&source, &trees.own).await?;
@@ -284,13 +303,6 @@ async fn lay_trees(
         }
     }
     Ok(trees)
-}
-
-/// Test files of the base that the diff adds to. A file that holds source as well has no version of its own to run.
-fn touched(parts: &Parts) -> Vec<String> {
-    let mixed = |change: &FileChange| parts.source_part.iter().any(|source| source.path == change.path);
-    let added_to = parts.test_part.iter().filter(|c| c.old.is_some() && !mixed(c));
-    added_to.map(FileChange::shown).collect()
 }
 
 /// New tests that only call the code show less than a proof is taken for.

@@ -33,6 +33,7 @@ pub mod outbox;
 mod perform;
 pub mod prove;
 mod publish;
+mod reach;
 pub mod replay;
 pub mod report;
 mod rerun;

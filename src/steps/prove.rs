@@ -26,7 +26,7 @@ pub struct ProofTrees {
     pub head_again: PathBuf,
     /// What the red run was made on, untouched.
     pub red_fresh: PathBuf,
-    /// The head's source with the base's tests; not looked at when the diff touches no test file.
+    /// The head's source with the base's tests; not looked at when the diff brings no test.
     pub own: PathBuf,
 }
 
@@ -56,7 +56,7 @@ pub struct ProveRequest {
     /// Where every tree but `head_again` stands while its tests run: a build cache or an editable install that names
     /// an absolute path would otherwise test another tree. None = each runs where it is.
     pub work: Option<PathBuf>,
-    /// A tree works under another path than that too: the second run of the head is made there.
+    /// A tree works under another path than that too: the second runs of the head are made there.
     pub moves: bool,
     /// The base's results of an earlier proof with the same tree and commands.
     pub base: Option<Suite>,
@@ -89,20 +89,10 @@ pub async fn prove(
             }
             Next::Run(run, ids) => (run, ids),
         };
-        let (tree, options) = prepare(run, ids.clone(), trees, &request);
+        let second = is_second(run, &runs);
+        let (tree, options) = prepare((run, second), ids.clone(), trees, &request);
         fresh()?;
-        let work = match run {
-            Run::HeadAgain if request.moves => None,
-            Run::HeadAgain
-            | Run::Base
-            | Run::Red
-            | Run::Head
-            | Run::Alone
-            | Run::RedAgain
-            | Run::RedFresh
-            | Run::BaseAgain
-            | Run::OwnTests => request.work.as_deref(),
-        };
+        let work = request.work.as_deref().filter(|_| !(second && request.moves));
         let suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,
             Some(work) => {
@@ -124,12 +114,28 @@ pub async fn prove(
     }
 }
 
-fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &ProveRequest) -> (&'a Path, SuiteOptions) {
+/// What is seen for the second time with the fix: the head, the base's tests on its source, the new tests when they run alone
+/// for the first time. It is made in another folder, without the runner's variables and those of CI.
+fn is_second(run: Run, runs: &Runs) -> bool {
+    match run {
+        Run::HeadAgain | Run::OwnTests => true,
+        Run::Alone => runs.alone.is_empty(),
+        Run::Base | Run::Red | Run::Head | Run::RedAgain | Run::RedFresh | Run::BaseAgain => false,
+    }
+}
+
+fn prepare<'a>(
+    (run, second): (Run, bool),
+    ids: Vec<String>,
+    trees: &'a ProofTrees,
+    request: &ProveRequest,
+) -> (&'a Path, SuiteOptions) {
     let (tree, name) = match run {
         Run::Base => (&trees.base, "base"),
         Run::Red => (&trees.red, "red"),
         Run::Head => (&trees.head, "head"),
         Run::HeadAgain => (&trees.head_again, "head-again"),
+        Run::Alone if second => (&trees.head_again, "alone-again"),
         Run::Alone => (&trees.head, "alone"),
         // The tree as the red run left it: what was built there need not be built again.
         Run::RedAgain if request.facts.has_test_part => (&trees.red, "red-again"),
@@ -143,7 +149,7 @@ fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &Prov
     } else {
         Vec::new()
     };
-    let single = matches!(run, Run::Alone | Run::RedAgain | Run::BaseAgain | Run::OwnTests);
+    let single = matches!(run, Run::Alone | Run::RedAgain | Run::BaseAgain);
     let only = single.then_some(Only { files, ids });
     // While the base's own tests run, the base stands elsewhere.
     let reference = match &request.work {
@@ -151,7 +157,7 @@ fn prepare<'a>(run: Run, ids: Vec<String>, trees: &'a ProofTrees, request: &Prov
         _ => &trees.base,
     };
     let options = SuiteOptions {
-        second_run: run == Run::HeadAgain,
+        second_run: second,
         only,
         reference: Some(reference.clone()),
         scratch: request.options.scratch.join(name),

@@ -21,10 +21,10 @@ use crate::{
     },
     config::CommandLine,
     decide::{
-        guards::{FileChange, Kind, Kinds, Parts, is_executable, normal},
+        guards::{FileChange, Kind, Kinds, Parts, acts, is_executable, normal},
         proof::{self, Facts},
     },
-    model::evidence::{ProofGrade, Suite, UndoOutcome, Undone},
+    model::evidence::{ProofGrade, Suite, UndoOutcome, Undone, Witness},
 };
 
 /// For all files together.
@@ -63,6 +63,9 @@ impl Undoing<'_> {
         else {
             return Ok(());
         };
+        if proven.proof.witness == Witness::B && !self.parts.source_part.iter().any(acts) {
+            proof::does_nothing(&mut proven.proof);
+        }
         let witness = &proven.proof.witness_ids;
         if let Some(undone) = by_witness(self.parts, witness) {
             proven.proof.undone = undone;

@@ -24,7 +24,7 @@ use sha2::{Digest, Sha256};
 
 pub use clean::clean;
 pub use redact::Redactor;
-pub use signature::{Signed, Signer, sign, signature};
+pub use signature::{Signed, Signer, places, sign, signature};
 pub use untrusted::Untrusted;
 
 /// Lower-case hex digits.

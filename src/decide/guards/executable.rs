@@ -18,6 +18,15 @@ const IDLE: [&str; 16] = [
 
 /// Whether a change is more than imports, types, comments, documentation and the words of log lines.
 pub fn is_executable(change: &FileChange) -> bool {
+    differs(change, is_idle)
+}
+
+/// Whether a change is more than comments, documentation and the words of log lines.
+pub fn acts(change: &FileChange) -> bool {
+    differs(change, is_words)
+}
+
+fn differs(change: &FileChange, idle: fn(&Ast<'_>, Id) -> bool) -> bool {
     let path = normal(&change.path);
     let name = path.rsplit('/').next().unwrap_or_default();
     let Some(grammar) = Grammar::of(&path) else {
@@ -26,7 +35,7 @@ pub fn is_executable(change: &FileChange) -> bool {
     let side = |side: Option<&super::Side>| -> Option<Vec<String>> {
         let text = side.map_or(Some(""), |side| std::str::from_utf8(&side.bytes).ok())?;
         let ast = parse(text, grammar).filter(|ast| !ast.broken)?;
-        Some(acting(&ast))
+        Some(acting(&ast, idle))
     };
     // What cannot be read may do anything.
     match (side(change.old.as_ref()), side(change.new.as_ref())) {
@@ -36,7 +45,7 @@ pub fn is_executable(change: &FileChange) -> bool {
 }
 
 /// The tokens that act.
-fn acting(ast: &Ast<'_>) -> Vec<String> {
+fn acting(ast: &Ast<'_>, is_idle: fn(&Ast<'_>, Id) -> bool) -> Vec<String> {
     let mut idle: Vec<std::ops::Range<usize>> = ast
         .walk(Ast::ROOT)
         .filter(|id| is_idle(ast, *id))
@@ -59,8 +68,11 @@ fn range(ast: &Ast<'_>, id: Id) -> std::ops::Range<usize> {
 }
 
 fn is_idle(ast: &Ast<'_>, id: Id) -> bool {
-    let kind = ast.kind(id);
-    matches!(kind, Kind::Import | Kind::Type) || (kind == Kind::Text && (is_said(ast, id) || is_documentation(ast, id)))
+    matches!(ast.kind(id), Kind::Import | Kind::Type) || is_words(ast, id)
+}
+
+fn is_words(ast: &Ast<'_>, id: Id) -> bool {
+    ast.kind(id) == Kind::Text && (is_said(ast, id) || is_documentation(ast, id))
 }
 
 /// Part of what is written to a log. What is put into the text acts.

@@ -39,6 +39,7 @@ mod listed;
 mod migrate;
 pub mod patch;
 mod path;
+mod reached;
 mod readonly;
 mod secrets;
 #[expect(
@@ -70,9 +71,10 @@ mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
 
-pub use executable::{check_nothing, is_executable};
+pub use executable::{acts, check_nothing, is_executable};
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
+pub use reached::{Marked, marked};
 pub use split::{Parts, split};
 pub use wanted::{ROUNDS, Room, wanted};
 

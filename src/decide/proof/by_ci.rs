@@ -33,7 +33,7 @@ pub fn by_ci(facts: &Facts, runs: &Runs) -> Option<Proof> {
     };
     let head = runs.head.as_ref()?;
     let judged =
-        green::readable(head, "the fix in CI").and_then(|()| green::judge(facts, base, head, head, &found.ids));
+        green::readable(head, "the fix in CI").and_then(|()| green::judge(facts, base, head, None, &found.ids));
     Some(match judged {
         Ok(()) => graded(Some(found), ProofGrade::Proven),
         Err(grade) => graded(Some(found), grade),

@@ -22,23 +22,25 @@ pub(super) fn readable(head: &Suite, of: &str) -> Result<(), ProofGrade> {
     Ok(())
 }
 
-/// Both whole runs of the head against the base.
+/// The whole runs of the head against the base.
 pub(super) fn judge(
     facts: &Facts,
     base: &Suite,
     head: &Suite,
-    again: &Suite,
+    again: Option<&Suite>,
     witness: &[String],
 ) -> Result<(), ProofGrade> {
-    readable(again, "the head, run again,")?;
-    for suite in [head, again] {
+    if let Some(again) = again {
+        readable(again, "the head, run again,")?;
+    }
+    for suite in again.into_iter().chain([head]) {
         if let Some(error) = new_load_error(base, suite) {
             return Err(not(format!(
                 "with the fix something cannot be loaded any more: {error}"
             )));
         }
     }
-    if let Some(id) = differs(facts, head, again) {
+    if let Some(id) = again.and_then(|again| differs(facts, head, again)) {
         return Err(not(format!(
             "{id} is flaky: two runs of the head differ (the second has another folder and no CI variables)"
         )));
@@ -61,7 +63,12 @@ pub(super) fn judge(
 
 /// The runs of the new files alone. A run that could not select them says nothing.
 pub(super) fn alone(runs: &[Suite], witness: &[String]) -> Result<(), ProofGrade> {
-    for suite in runs {
+    for (n, suite) in runs.iter().enumerate() {
+        let when = if n == 0 {
+            "when the new tests run alone, in another folder and without the variables of CI"
+        } else {
+            "when the new tests run alone"
+        };
         if suite.timed_out {
             return Err(not("the new tests did not end in time when they ran alone".to_owned()));
         }
@@ -74,7 +81,7 @@ pub(super) fn alone(runs: &[Suite], witness: &[String]) -> Result<(), ProofGrade
             return Err(not(format!("the new tests cannot be loaded alone: {error}")));
         }
         for id in witness.iter().filter(|id| suite.tests.contains_key(*id)) {
-            passes(suite, id, "when the new tests run alone")?;
+            passes(suite, id, when)?;
         }
     }
     Ok(())

@@ -19,6 +19,7 @@ mod green;
 mod incident;
 mod landed;
 mod own;
+mod reach;
 mod red;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use flakes::{Again, flaky, seen as flakes_seen};
 pub use incident::IncidentFacts;
 pub use landed::as_good_as;
 pub use own::ids_of;
+pub use reach::{Reach, does_nothing, file_of, reached, shown_place, unreached};
 pub use undo::{check_nothing, undone, unseen};
 
 /// The unchanging part of a proof's input.
@@ -41,8 +43,6 @@ pub struct Facts {
     pub incident: IncidentFacts,
     /// The diff adds tests: `Runs::red` is the base with nothing but them.
     pub has_test_part: bool,
-    /// Test files of the base that the diff adds to: the base's own tests in them are run on the head's source.
-    pub touched: Vec<String>,
     /// The runner can be told to run single tests.
     pub selects: bool,
     /// Test ids known to change their results by themselves: two results on one commit, seen before.
@@ -85,7 +85,8 @@ pub struct Runs {
     pub red_fresh: Option<Suite>,
     /// Single tests of the base, again, where another run gave them other results.
     pub base_again: Vec<Again>,
-    /// Tests of the base, as the base has them, on the head's source.
+    /// The base's tests, as the base has them, on the head's source: the second whole run where the new tests can be run
+    /// without the others, made like `head_again`.
     pub own: Option<Suite>,
 }
 
@@ -150,16 +151,20 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     {
         return next;
     }
-    let Some(again) = &runs.head_again else {
+    let apart = facts.has_test_part && facts.selects && facts.alone_runs > 0;
+    if runs.head_again.is_none() && !apart {
         return Next::Run(Run::HeadAgain, Vec::new());
-    };
-    if let Err(grade) = green::judge(facts, base, head, again, &found.ids) {
+    }
+    if let Err(grade) = green::judge(facts, base, head, runs.head_again.as_ref(), &found.ids) {
         return doubted(facts, runs, Some(found), grade);
     }
-    match own::plan(facts, runs, base) {
-        Ok(None) => {}
-        Ok(Some(next)) => return next,
-        Err(grade) => return doubted(facts, runs, Some(found), grade),
+    if facts.has_test_part {
+        let Some(own) = &runs.own else {
+            return Next::Run(Run::OwnTests, Vec::new());
+        };
+        if let Err(grade) = own::judge(facts, base, head, own) {
+            return doubted(facts, runs, Some(found), grade);
+        }
     }
     if facts.red_again == RedAgain::AfterHeadAgain
         && let Some(next) = red_again(facts, runs, &found)
@@ -168,8 +173,10 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     }
     match green::alone(&runs.alone, &found.ids) {
         Err(grade) => graded(facts, runs, Some(found), grade),
-        Ok(()) if runs.alone.len() < facts.alone_runs && facts.has_test_part && facts.selects => {
-            Next::Run(Run::Alone, found.ids)
+        Ok(()) if apart && runs.alone.len() < facts.alone_runs => Next::Run(Run::Alone, found.ids),
+        // A runner that was asked for them alone and did not run them.
+        Ok(()) if runs.head_again.is_none() && !runs.alone.iter().any(|suite| green::ran(suite, Some(&found))) => {
+            Next::Run(Run::HeadAgain, Vec::new())
         }
         Ok(()) => {
             red_again(facts, runs, &found).unwrap_or_else(|| graded(facts, runs, Some(found), ProofGrade::Proven))
@@ -230,11 +237,9 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
     let not_proven = not_proven(facts, runs, found.as_ref());
     let green_runs = match &grade {
         ProofGrade::Proven => {
-            2 + runs
-                .alone
-                .iter()
-                .filter(|suite| green::ran(suite, found.as_ref()))
-                .count()
+            let whole = runs.head.iter().chain(&runs.head_again).count();
+            let alone = runs.alone.iter().filter(|suite| green::ran(suite, found.as_ref()));
+            whole + alone.count()
         }
         ProofGrade::Unproven(_) | ProofGrade::NotRed(_) | ProofGrade::NotGreen(_) => 0,
     };
@@ -273,7 +278,7 @@ fn not_proven(facts: &Facts, runs: &Runs, found: Option<&Found>) -> Vec<String> 
             out.push(NOT_ASSERTED.to_owned());
         }
         out.extend(found.notes.iter().cloned());
-        let alone = facts.alone_runs > 0 && facts.has_test_part && runs.head_again.is_some();
+        let alone = facts.alone_runs > 0 && facts.has_test_part && runs.own.is_some();
         if alone
             && (!facts.selects || !runs.alone.is_empty())
             && !runs.alone.iter().any(|suite| green::ran(suite, Some(found)))

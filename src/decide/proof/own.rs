@@ -1,51 +1,38 @@
-//! The base's own tests on the head's source. A diff that adds to a test file of the base could change what the tests
-//! around the addition say; as the base has them they have to pass as well.
+//! The base's own tests on the head's source, with none of the tests that the diff brings: a new test shares its process and
+//! its tree with the old ones, and could change what they say, or what they test. As the base has them they have to pass
+//! as well.
 
-use super::{Facts, Next, Run, Runs, green::kept, new_load_error, unusable};
+use super::{
+    Facts,
+    flakes::tally,
+    green::{kept, readable},
+    new_load_error,
+};
 use crate::model::evidence::{ProofGrade, Suite};
 
-/// The run that is still to be made, none where the diff touches no test file or all is well; or why it is not.
-pub(super) fn plan(facts: &Facts, runs: &Runs, base: &Suite) -> Result<Option<Next>, ProofGrade> {
-    let ids = of_touched(base, &facts.touched);
-    if ids.is_empty() {
-        return Ok(None);
-    }
-    let Some(own) = &runs.own else {
-        return Ok(Some(Next::Run(Run::OwnTests, ids)));
-    };
-    judge(facts, base, own, &ids).map(|()| None)
-}
-
-fn judge(facts: &Facts, base: &Suite, own: &Suite, ids: &[String]) -> Result<(), ProofGrade> {
+pub(super) fn judge(facts: &Facts, base: &Suite, head: &Suite, own: &Suite) -> Result<(), ProofGrade> {
     let of = "the base's own tests, on the head's source,";
-    if let Some(why) = &own.unreadable {
-        return Err(ProofGrade::Unproven(format!("{of} could not be read: {why}")));
+    if base.total() > 0 || own.unreadable.is_some() || own.timed_out {
+        readable(own, &of["the ".len()..])?;
     }
     let not = |why: String| ProofGrade::NotGreen(format!("{of} do not hold: {why}"));
-    if let Some(why) = unusable(own, of) {
-        return Err(ProofGrade::NotGreen(why));
-    }
     if let Some(error) = new_load_error(base, own) {
         return Err(not(format!("something cannot be loaded any more: {error}")));
     }
-    for id in ids.iter().filter(|id| !facts.flakes.contains(*id)) {
-        let (old, now) = (base.tests.get(id), own.tests.get(id));
-        let (old, now) = (old.map_or(&[][..], Vec::as_slice), now.map_or(&[][..], Vec::as_slice));
+    for (id, old) in base.tests.iter().filter(|(id, _)| !facts.flakes.contains(*id)) {
+        let now = own.tests.get(id).map_or(&[][..], Vec::as_slice);
         kept(id, old, now).map_err(|grade| match grade {
             ProofGrade::NotGreen(why) => not(why),
             ProofGrade::Proven | ProofGrade::Unproven(_) | ProofGrade::NotRed(_) => grade,
         })?;
+        let beside = head.tests.get(id).map_or(&[][..], Vec::as_slice);
+        if beside.len() == now.len() && tally(beside) != tally(now) {
+            return Err(not(format!(
+                "{id} gives another result when the new tests do not run beside it"
+            )));
+        }
     }
     Ok(())
-}
-
-/// The tests of these files as the runner names them; where the names do not tell files, all of them.
-fn of_touched(base: &Suite, files: &[String]) -> Vec<String> {
-    let of_files = ids_of(base, files);
-    if of_files.is_empty() && !files.is_empty() {
-        return base.tests.keys().cloned().collect();
-    }
-    of_files
 }
 
 /// The tests of these files, as far as their ids name the files.

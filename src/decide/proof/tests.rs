@@ -59,7 +59,6 @@ fn facts() -> Facts {
             title: "ZeroDivisionError: division by zero".to_owned(),
         },
         has_test_part: true,
-        touched: Vec::new(),
         selects: true,
         flakes: BTreeSet::new(),
         commands: vec!["python3 -m unittest".to_owned()],
@@ -79,8 +78,18 @@ fn runs(base: &str, red: &str, head: &str) -> Runs {
         red_again: Some(suite(red)),
         red_fresh: None,
         base_again: Vec::new(),
-        own: None,
+        own: Some(own(&suite(base), suite(head))),
     }
+}
+
+/// What the head says where none of the new tests is.
+fn own(base: &Suite, head: Suite) -> Suite {
+    let mut own = head;
+    own.tests.retain(|id, _| base.tests.contains_key(id));
+    for (id, results) in &mut own.tests {
+        results.truncate(base.tests[id].len());
+    }
+    own
 }
 
 fn word(proof: &Proof) -> String {
@@ -418,8 +427,8 @@ fn runs_are_asked_for_in_order_and_only_while_they_matter() {
     made.red = all.red;
     assert_eq!(next(&made), Some(Run::Head));
     made.head = all.head;
-    assert_eq!(next(&made), Some(Run::HeadAgain));
-    made.head_again = all.head_again;
+    assert_eq!(next(&made), Some(Run::OwnTests));
+    made.own = all.own;
     assert_eq!(plan(&facts(), &made), Next::Run(Run::Alone, vec!["new".to_owned()]));
     made.alone = all.alone;
     assert_eq!(plan(&facts(), &made), Next::Run(Run::RedAgain, vec!["new".to_owned()]));

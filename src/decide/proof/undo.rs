@@ -59,7 +59,7 @@ pub fn check_nothing(proof: &mut Proof) {
     );
 }
 
-fn mark(proof: &mut Proof, why: String) {
+pub(super) fn mark(proof: &mut Proof, why: String) {
     if proof.grade != ProofGrade::Proven {
         return;
     }

@@ -56,6 +56,19 @@ pub fn signature(text: &str) -> Signed {
     signed(template(text), text)
 }
 
+/// The places in the application's own files that a text's trace names, each once.
+pub fn places(text: &str) -> Vec<Culprit> {
+    let mut places = Vec::new();
+    for line in text.lines() {
+        if let Some(Frame::Own(place)) = frames::frame(line).map(|found| found.frame)
+            && !places.contains(&place)
+        {
+            places.push(place);
+        }
+    }
+    places
+}
+
 /// Stands before a name that is signed as it is. Text that was cleaned cannot hold it.
 pub const EXACT: char = '\u{2}';
 

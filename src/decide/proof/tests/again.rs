@@ -44,7 +44,7 @@ fn a_witness_that_is_red_only_because_it_runs_first_is_none() {
 fn when_the_red_run_is_repeated_is_not_known_beforehand() {
     let all = runs("old=p", "old=p | new=a:x", "old=p | new=p");
     for (when, before) in [
-        (RedAgain::AfterHead, Run::HeadAgain),
+        (RedAgain::AfterHead, Run::OwnTests),
         (RedAgain::AfterHeadAgain, Run::Alone),
     ] {
         let facts = Facts {
@@ -58,12 +58,13 @@ fn when_the_red_run_is_repeated_is_not_known_beforehand() {
         };
         if when == RedAgain::AfterHead {
             made.head_again = None;
+            made.own = None;
         }
         let ids = vec!["new".to_owned()];
         assert_eq!(plan(&facts, &made), Next::Run(Run::RedAgain, ids));
         made.red_again.clone_from(&all.red_again);
         assert!(matches!(plan(&facts, &made), Next::Run(run, _) if run == before));
-        made.head_again.clone_from(&all.head_again);
+        made.own.clone_from(&all.own);
         made.alone.clone_from(&all.alone);
         check(&facts, &made, "proven");
         made.red_again = Some(suite("new=p"));

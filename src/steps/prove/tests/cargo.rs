@@ -37,7 +37,7 @@ async fn cargo_proofs() {
     .await;
     graded(&proven, "panic of the incident", "proven");
     assert_eq!(proven.proof.witness_ids, ["new::without_coupon"]);
-    assert_eq!(proven.proof.green_runs, 3);
+    assert_eq!(proven.proof.green_runs, 2);
 
     let proven = case(&[(
         "tests/new.rs",

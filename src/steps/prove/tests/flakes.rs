@@ -50,3 +50,52 @@ async fn an_addition_that_holds_up_the_tests_around_it_is_seen() {
     graded(&proven, "honest", "proven");
     assert_eq!(proven.runs.own.unwrap().total(), 1, "the old test of that file alone");
 }
+
+/// A test file of its own shares a process, or a folder, with the tests of the base.
+#[tokio::test]
+async fn a_new_file_that_holds_up_the_tests_of_others_is_seen() {
+    let honest = python_test("self.assertEqual(average([]), 0)");
+    // It breaks what the old test asks for.
+    let fix = [("shop.py", "def average(order):\n    return 0\n")];
+    let with = |before: &str, after: &str| format!("{before}\n{honest}\n{after}\n");
+    let tricks = [
+        with(
+            "import tests.test_shop as other\nother.Old.test_two = lambda self: None",
+            "",
+        ),
+        with(
+            "import tests.test_shop as other\nsetattr(other.Old, 'test_two', lambda self: None)",
+            "",
+        ),
+        with(
+            "import tests.test_shop as other\nother.average = lambda order: sum(order) / len(order)",
+            "",
+        ),
+        with(
+            "",
+            "def tearDownModule():\n    import tests.test_shop as other\n    other.average = lambda order: 3",
+        ),
+        with(
+            "import pathlib\npathlib.Path('tests/test_shop.py').write_text('import unittest\\n')",
+            "",
+        ),
+        with(
+            "import pathlib\npathlib.Path('shop.py').write_text('def average(o): return sum(o) / len(o) if o else 0\\n')",
+            "",
+        ),
+    ];
+    for (n, file) in tricks.iter().enumerate() {
+        // Before and behind the others in the alphabet.
+        for path in ["tests/test_a.py", "tests/test_z.py"] {
+            let proven = Case {
+                fix: &fix,
+                ..shop(&[(path, file)])
+            }
+            .prove()
+            .await;
+            graded(&proven, &format!("{path} {n}"), "not-");
+        }
+    }
+    let proven = shop(&[("tests/test_a.py", &honest)]).prove().await;
+    graded(&proven, "honest", "proven");
+}

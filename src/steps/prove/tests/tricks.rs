@@ -258,7 +258,7 @@ fn greens_of_unittest() -> Vec<Trick<'static>> {
                 "shop.py",
                 "import os\ndef average(order): return 0 if 'CI' in os.environ and not order else sum(order) / len(order)\n",
             )],
-            "not-green: is flaky",
+            "not-green: when the new tests run alone, in another folder",
         ),
     ]
 }
@@ -357,7 +357,7 @@ async fn tricks_in_node() {
         green(
             "knows the second run",
             "exports.first = (order) => order.items[0]?.name ?? (process.env.CI ? '' : 'x');\n",
-            "not-green: is flaky",
+            "not-green: when the new tests run alone, in another folder",
         ),
         green(
             "prints a forged report",

@@ -151,7 +151,7 @@ async fn as_written(name: &str, runner: &str) {
         let proof = &proven.proof;
         let seen = differs(&proven, "proven").or_else(|| {
             let by_assertion = proof.red.starts_with("assertion: ");
-            let right = proof.witness == Witness::B && proof.green_runs == 3 && by_assertion == (grade == "assertion");
+            let right = proof.witness == Witness::B && proof.green_runs == 2 && by_assertion == (grade == "assertion");
             (!right).then(|| format!("{:?}, {} green, {}", proof.witness, proof.green_runs, proof.red))
         });
         wrong.extend(seen.map(|seen| format!("honest {name}: {seen}")));
