@@ -109,6 +109,9 @@ pub struct Suite {
     /// Load, import and collection errors, by file or module.
     pub load_errors: Vec<String>,
     pub timed_out: bool,
+    /// Files of the repository that the run wrote to.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub written: BTreeSet<String>,
     /// SHA-256 of the whole output.
     pub digest: String,
     pub ms: u64,
@@ -155,6 +158,9 @@ pub struct Proof {
     /// The head with one changed file as it was before, for each that can change what the program does.
     #[serde(default)]
     pub undone: Vec<Undone>,
+    /// The place of the incident's trace that the new tests come to, or the first of several.
+    #[serde(default)]
+    pub reached: Option<String>,
     /// Why a person decides although it is proven.
     #[serde(default)]
     pub for_person: Option<String>,

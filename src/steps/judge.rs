@@ -140,6 +140,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
             ..suite_options(ctx, repo, &dir, &run_id)
         },
         work: Some(ground.as_ref().map_or_else(|| dir.join("work"), Ground::work)),
+        files: files_of(&mirror, head).await?,
         moves: ground.as_ref().is_none_or(|ground| ground.portable),
         base: base_of(cached_base(ctx, facts, repo, base)?, attempt),
     };
@@ -178,6 +179,13 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     }
     flakes::remember(ctx, claim, base, &proven.runs)?;
     conclude(ctx, claim, facts, attempt, &proven.proof)
+}
+
+/// What a commit holds. A path that is no text is left out.
+async fn files_of(mirror: &Mirror, commit: &Sha) -> Result<Vec<PathBuf>> {
+    let entries = mirror.list(commit).await?;
+    let path = |entry: &git::TreeEntry| Some(PathBuf::from(std::str::from_utf8(&entry.path).ok()?));
+    Ok(entries.iter().filter_map(path).collect())
 }
 
 /// What came with a commit goes with it.

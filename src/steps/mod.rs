@@ -38,6 +38,7 @@ pub mod replay;
 pub mod report;
 mod rerun;
 pub mod silence;
+mod stamps;
 mod take_back;
 mod tell;
 pub mod triage;

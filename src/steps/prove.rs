@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
+use super::stamps::Stamps;
 use crate::{
     adapters::suite::{self, Only, SuiteChild, SuiteOptions, SuiteOutput},
     config::CommandLine,
@@ -58,6 +59,8 @@ pub struct ProveRequest {
     pub work: Option<PathBuf>,
     /// A tree works under another path than that too: the second runs of the head are made there.
     pub moves: bool,
+    /// Files of the repository, below each tree: none of them may change while tests run.
+    pub files: Vec<PathBuf>,
     /// The base's results of an earlier proof with the same tree and commands.
     pub base: Option<Suite>,
 }
@@ -93,13 +96,15 @@ pub async fn prove(
         let (tree, options) = prepare((run, second), ids.clone(), trees, &request);
         fresh()?;
         let work = request.work.as_deref().filter(|_| !(second && request.moves));
-        let suite = match work {
+        let stamps = Stamps::of(tree, &request.files);
+        let mut suite = match work {
             None => suite::run_suite(runner, tree, &commands, &options).await?,
             Some(work) => {
                 let run = async |dir: &Path| suite::run_suite(runner, dir, &commands, &options).await;
                 with_tree_at(work, tree, run).await??
             }
         };
+        suite.written = stamps.changed(tree);
         match run {
             Run::Base => runs.base = Some(suite),
             Run::Red => runs.red = Some(suite),

@@ -239,6 +239,14 @@ fn repaired(name: &str) {
         Outcome::named(case.field("wrong")),
         "{name}: the wrong patch {merged:?}\n{text}"
     );
+    for (more, word) in case.fields.iter().filter(|(field, _)| field.starts_with("cheat-")) {
+        let (outcome, merged, text) = case.outcome(&[more]);
+        assert_eq!(
+            (outcome, merged),
+            (Outcome::named(word), None),
+            "{name}: {more}\n{text}"
+        );
+    }
     let cheat = Outcome::named(case.field("cheat"));
     // A refused cheat leaves the second attempt to the honest patch.
     if cheat != Outcome::Refused {

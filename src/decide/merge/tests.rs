@@ -53,6 +53,7 @@ fn proof(grade: ProofGrade, witness: Witness) -> Proof {
         green_runs: 3,
         red_again: true,
         undone: Vec::new(),
+        reached: None,
         for_person: None,
         base_counts: Counts::default(),
         head_counts: Counts::default(),

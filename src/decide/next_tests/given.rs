@@ -80,6 +80,7 @@ pub(super) fn proof(base: Sha, head: Sha, grade: ProofGrade) -> Proof {
         green_runs: 2,
         red_again: true,
         undone: Vec::new(),
+        reached: None,
         for_person: None,
         base_counts: Counts::default(),
         head_counts: Counts::default(),

@@ -24,6 +24,7 @@ mod red;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod written;
 
 pub use by_ci::by_ci;
 pub use checks::filled;
@@ -132,6 +133,9 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     };
     if let Some(why) = unusable(base, "the base") {
         return graded(facts, runs, None, ProofGrade::Unproven(why));
+    }
+    if let Err(grade) = written::judge(base, runs) {
+        return graded(facts, runs, None, grade);
     }
     if facts.has_test_part && runs.red.is_none() {
         return Next::Run(Run::Red, Vec::new());
@@ -258,6 +262,7 @@ fn proof(facts: &Facts, runs: &Runs, found: Option<Found>, grade: ProofGrade) ->
         green_runs: u32::try_from(green_runs).unwrap_or(u32::MAX),
         red_again: grade_is_proven,
         undone: Vec::new(),
+        reached: None,
         for_person: None,
         base_counts: runs.base.as_ref().map(counts).unwrap_or_default(),
         head_counts: runs.head.as_ref().map(counts).unwrap_or_default(),

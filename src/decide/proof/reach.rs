@@ -33,7 +33,7 @@ pub fn reached(proof: &mut Proof, reach: Reach, places: &[String]) {
         n => format!(" or {n} of its callers"),
     };
     match reach {
-        Reach::Reached => {}
+        Reach::Reached => proof.reached = Some(first.clone()),
         Reach::Unknown => proof.not_proven.push(format!(
             "Whether the new tests come to the place that failed ({first}): it could not be marked."
         )),

@@ -6,6 +6,7 @@ mod checks;
 mod flakes;
 mod own;
 mod undo;
+mod written;
 
 /// A suite in short: `id=p` passes, `s` skips, `a:MESSAGE` fails by assertion, `e:KIND: MESSAGE` is an error inside
 /// the test, `o:KIND: MESSAGE` one outside it (set-up, deadline). Ids may repeat.

@@ -78,6 +78,13 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
         format!("test {}", some_spans(proof.witness_ids.iter()))
     };
     let _ = writeln!(table, "| {test} | {without} | {with} |");
+    if let Some(place) = &proof.reached {
+        let _ = writeln!(
+            table,
+            "| the place that failed, {} | the test comes there | – |",
+            span(place)
+        );
+    }
     if !proof.undone.is_empty() {
         let _ = writeln!(table, "| each changed file undone alone | – | {} |", undone(proof));
     }

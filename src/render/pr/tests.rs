@@ -72,6 +72,7 @@ fn parts() -> Parts {
             green_runs: 3,
             red_again: true,
             undone: Vec::new(),
+            reached: None,
             for_person: None,
             base_counts: Counts {
                 pass: 30,

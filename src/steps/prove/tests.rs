@@ -88,6 +88,11 @@ impl Case<'_> {
             options: options(&at("scratch")),
             work: Some(at("work")),
             moves: true,
+            files: [self.base, self.tests, self.fix]
+                .concat()
+                .iter()
+                .map(|(path, _)| path.into())
+                .collect(),
             base: None,
         };
         Bench { dir, trees, request }
