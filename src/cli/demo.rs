@@ -218,7 +218,16 @@ fn sum_up(world: &World, args: &DemoArgs, played: &Played, own: bool, screen: &m
     if args.keep {
         let git = world.root().join("git").join(world.full_name() + ".git");
         let shown = |path: &Path| path.display().to_string();
-        let kept = words::kept(&shown(world.root()), &shown(&played.home), &shown(&git), &played.cause);
+        // Without them there is still all else to look at.
+        let pulls = world.write_pulls().unwrap_or_default();
+        let pulls: Vec<String> = pulls.iter().map(|page| shown(page)).collect();
+        let kept = words::kept(
+            &shown(world.root()),
+            &shown(&played.home),
+            &shown(&git),
+            &pulls,
+            &played.cause,
+        );
         screen.write(&kept);
     } else if played.missing.is_empty() {
         screen.write(&words::next(&played.cause, own));

@@ -20,7 +20,7 @@ use super::{
     clock::WorldClock,
     deploy::{self, until},
     faults::{Fault, Site, Which},
-    forge::{BareRepo, CiRun, JobRun, Model, again, enter},
+    forge::{BareRepo, CiRun, JobRun, Model, Pull, again, enter},
     ground::{make_forge, make_root},
     mailbox::Mailbox,
     serve::{Bound, Servers},
@@ -211,6 +211,17 @@ impl World {
     /// A directory of the world's own, for the product's home and the like.
     pub fn root(&self) -> &Path {
         &self.town.root
+    }
+
+    /// The pull requests as people see them, each in a file of the root.
+    pub fn write_pulls(&self) -> std::io::Result<Vec<PathBuf>> {
+        let dir = self.root().join("pulls");
+        std::fs::create_dir_all(&dir)?;
+        let write = |pull: &Pull| {
+            let path = dir.join(format!("{}.md", pull.number));
+            std::fs::write(&path, format!("# {}\n\n{}\n", pull.title, pull.body)).map(|()| path)
+        };
+        self.forge().pulls.iter().map(write).collect()
     }
 
     pub fn forge_url(&self) -> &str {

@@ -42,14 +42,7 @@ pub(super) async fn audit(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         proof: untrusted(&proof_text),
         findings: findings(ctx, attempt.guards.as_ref()),
     };
-    let dir = ctx
-        .config
-        .home
-        .state
-        .join("audits")
-        .join(attempt.attempt.id.file_name());
-    git::sweep(&dir)?;
-    super::private_dir(&dir)?;
+    let dir = super::fresh_dir(ctx, "audits", &attempt.attempt.id.file_name())?;
     let tree = dir.join("tree");
     mirror.checkout(head, &tree).await?;
     let input = json!({

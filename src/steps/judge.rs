@@ -119,14 +119,7 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         .filter(|c| c.new.is_some())
         .map(FileChange::shown)
         .collect();
-    let dir = ctx
-        .config
-        .home
-        .state
-        .join("proofs")
-        .join(attempt.attempt.id.file_name());
-    git::sweep(&dir).context("remove the trees of an earlier proof")?;
-    super::private_dir(&dir)?;
+    let dir = super::fresh_dir(ctx, "proofs", &attempt.attempt.id.file_name())?;
     let ground = Ground::lay(ctx, claim, repo, &mirror, base).await?;
     let trees = lay_trees(&mirror, &dir, &parts, (base, head), ground.as_ref()).await?;
     let run_id = run_id("proof", &attempt.attempt.id.file_name())?;
@@ -316,7 +309,15 @@ async fn lay_trees(
 /// New tests that only call the code show less than a proof is taken for.
 pub(super) fn checks_something(found: &mut Proof, parts: &Parts) {
     let only_raises = found.witness == Witness::B && !found.is_by_assertion();
-    if only_raises && guards::check_nothing(&parts.test_part, &found.witness_ids) {
+    let text = |change: &FileChange| {
+        let new = change.new.as_ref()?;
+        Some((change.shown(), String::from_utf8_lossy(&new.bytes).into_owned()))
+    };
+    let nothing = || {
+        let texts: Vec<_> = parts.test_part.iter().filter_map(text).collect();
+        guards::check_nothing(&parts.test_part, &found.witness_ids) || proof::calls_only(&texts, &found.witness_ids)
+    };
+    if only_raises && nothing() {
         proof::check_nothing(found);
     }
 }
@@ -428,14 +429,8 @@ pub(super) async fn tests_pass(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: 
 pub(super) async fn suite_at(ctx: &Ctx, claim: &Claim, facts: &Facts, commit: &Sha, what: &str) -> Result<Suite> {
     let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
-    let dir = ctx
-        .config
-        .home
-        .state
-        .join("proofs")
-        .join(format!("{}.{what}.{}", facts.id(), commit.short()));
-    git::sweep(&dir)?;
-    super::private_dir(&dir)?;
+    let name = format!("{}.{what}.{}", facts.id(), commit.short());
+    let dir = super::fresh_dir(ctx, "proofs", &name)?;
     let tree = dir.join("tree");
     mirror.checkout(commit, &tree).await?;
     // What the commands mean, and which programs of the repository they may start, is the parent's word.

@@ -57,7 +57,7 @@ use anyhow::Context;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
-    adapters::clock::Clock,
+    adapters::{clock::Clock, git},
     collect::GATEWAY,
     config::{Config, Repo},
     exit::Exit,
@@ -265,4 +265,12 @@ fn private_dir(path: &Path) -> anyhow::Result<()> {
         .mode(0o700)
         .create(path)
         .with_context(|| format!("make the directory {}", path.display()))
+}
+
+/// A directory of our own for one run, without what an ended one left there.
+fn fresh_dir(ctx: &Ctx, room: &str, name: &str) -> anyhow::Result<PathBuf> {
+    let dir = ctx.config.home.state.join(room).join(name);
+    git::sweep(&dir).context("remove what an earlier run left")?;
+    private_dir(&dir)?;
+    Ok(dir)
 }

@@ -28,6 +28,8 @@ mod fake_reds;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod guard;
+#[cfg(test)]
 mod heartbeat;
 #[cfg(test)]
 mod injection;

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::{FileEdit, Git, Mirror};
 use crate::model::Sha;
 
-pub(super) struct World {
+pub(crate) struct World {
     pub(super) home: tempfile::TempDir,
     /// The remote, opened as if it were ours: commits are made in it directly.
-    pub(super) remote: Mirror,
+    pub(crate) remote: Mirror,
     pub(super) mirror: Mirror,
 }
 
-pub(super) fn add(path: &str, text: &str) -> FileEdit {
+pub(crate) fn add(path: &str, text: &str) -> FileEdit {
     with_mode(path, 0o100_644, text)
 }
 
@@ -23,7 +23,7 @@ pub(super) fn with_mode(path: &str, mode: u32, text: &str) -> FileEdit {
     }
 }
 
-pub(super) fn remove(path: &str) -> FileEdit {
+pub(crate) fn remove(path: &str) -> FileEdit {
     FileEdit {
         path: path.as_bytes().to_vec(),
         new: None,
@@ -31,7 +31,7 @@ pub(super) fn remove(path: &str) -> FileEdit {
 }
 
 impl World {
-    pub(super) async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let git = Git::default();
         let remote_dir = home.path().join("remote.git");
@@ -50,7 +50,7 @@ impl World {
     }
 
     /// The first commit of `main`.
-    pub(super) async fn root(&self, files: &[FileEdit]) -> Sha {
+    pub(crate) async fn root(&self, files: &[FileEdit]) -> Sha {
         let empty = self
             .remote
             .call(&["hash-object", "-t", "tree", "-w", "/dev/null"])
@@ -65,7 +65,7 @@ impl World {
         self.commit("main", &first, files).await
     }
 
-    pub(super) async fn commit(&self, branch: &str, parent: &Sha, files: &[FileEdit]) -> Sha {
+    pub(crate) async fn commit(&self, branch: &str, parent: &Sha, files: &[FileEdit]) -> Sha {
         let sha = self.remote.commit_edits(parent, files, "change\n\nbody").await.unwrap();
         self.point(branch, &sha).await;
         sha

@@ -17,7 +17,7 @@ mod walk;
 mod work;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]

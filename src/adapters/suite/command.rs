@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Only, SuiteOptions,
+    Only, SuiteOptions, at_end,
     check::{self, Check},
     go,
     javascript::{self, Script},
@@ -65,6 +65,8 @@ pub(super) struct Prepared {
     /// Empty for a runner that writes none.
     pub(super) report: PathBuf,
     pub(super) nonce: String,
+    /// Its test programs keep lists of what ended.
+    pub(super) lists: bool,
 }
 
 /// The runner of a command, or why its results cannot be read.
@@ -269,6 +271,12 @@ pub(super) fn prepare(
     let report = room.dir.join("report");
     let only = options.only.as_ref();
     let write = |name: &str, text: &str| write(room, name, text);
+    let keep_lists = |prepared: &mut Prepared| -> Result<(), String> {
+        if !at_end::is_the_owners(dir, options) {
+            at_end::starts(prepared, &write(at_end::FILE, at_end::SCRIPT)?);
+        }
+        Ok(())
+    };
     let mut prepared = Prepared {
         program: PathBuf::new(),
         args: Vec::new(),
@@ -276,6 +284,7 @@ pub(super) fn prepare(
         stdin: Vec::new(),
         report: report.clone(),
         nonce: nonce.clone(),
+        lists: false,
     };
     match detected {
         Detected::Unittest { program, flags, args } => {
@@ -334,16 +343,18 @@ pub(super) fn prepare(
                     .extend(only.ids.iter().filter_map(|id| super::cargo::harness_name(id)));
             }
             prepared.env = owned(&super::cargo::ENV);
+            keep_lists(&mut prepared)?;
         }
         Detected::Nextest { program, args } => {
             prepared.program = locate(program, dir, options)?;
             let single = only.map(|only| nextest::only(args, &only.ids)).unwrap_or_default();
             prepared.args = [args.as_slice(), &nextest::FORMAT.map(str::to_owned), &single].concat();
             prepared.env = owned(&nextest::ENV);
+            keep_lists(&mut prepared)?;
         }
         Detected::Go { program, command } => {
             prepared.program = locate(program, dir, options)?;
-            prepared.args = command.args(&write(go::AT_END_FILE, go::AT_END)?, only);
+            prepared.args = command.args(&go::quoted(&write(go::AT_END_FILE, go::AT_END)?)?, only);
             prepared.env = owned(&go::ENV);
         }
         Detected::Check(Check { program, args, .. }) => {

@@ -1,9 +1,6 @@
 # Runs unittest exactly as `python -m unittest ARGS` would and writes what happened to each test, one JSON object a
-# line, to a file outside the tree. Read once at the start from standard input: where to write, a word that only the
-# last line repeats, and (for a run of new files alone) which files count. Works from Python 3.8 on.
-import json
-import os
-import sys
+# line, to a file outside the tree. Read once at the start from standard input: where to write, a word that seals it, and
+# (for a run of new files alone) which files count. Works from Python 3.8 on.
 import traceback
 import unittest
 import unittest.case
@@ -13,7 +10,7 @@ import unittest.suite
 
 def main():
     order = json.loads(sys.stdin.readline())
-    report = open(order["report"], "w", encoding="utf-8", errors="backslashreplace")
+    line, end = sealed(order["report"], order.pop("nonce"))
     only = {os.path.realpath(path) for path in order["only"]}
     ids = order["ids"]
     home = os.path.realpath(os.getcwd())
@@ -23,8 +20,7 @@ def main():
         sys.path[0] = os.getcwd()
 
     def emit(**fields):
-        report.write(json.dumps(fields) + "\n")
-        report.flush()
+        line(fields)
 
     def result(test, status, **fields):
         written[0] += 1
@@ -141,8 +137,7 @@ def main():
     changed = intact.changed()
     if changed:
         load("unittest", "what is tested changed " + changed)
-    emit(end=written[0], nonce=order["nonce"])
-    report.close()
+    end(written[0])
     if outcome.testsRun == 0 and not outcome.skipped and outcome.wasSuccessful():
         sys.exit(5)
     sys.exit(0 if outcome.wasSuccessful() and not changed else 1)

@@ -1,7 +1,7 @@
 //! Runs `go test -json` and reads its events: one a line, as `go doc test2json` describes them, written by the go command.
 //!
 //! A panic ends the test program of its package. What it kept from running is run afterwards, without the test that
-//! panicked, so that one crash does not make the others unknown.
+//! panicked, so that one crash does not make the others unknown: the other tests, and the other rows of its table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::{Only, Readout};
 use crate::model::evidence::{TestResult, TestStatus};
 
+pub(super) mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -123,7 +124,7 @@ impl Command {
         parts.chain(passed_on).chain(self.passed_on.iter().cloned()).collect()
     }
 
-    /// The run as it was asked for; of the tests chosen alone, where some are.
+    /// The run as it was asked for; of the tests chosen alone, where some are. `at_end` is quoted.
     pub(super) fn args(&self, at_end: &str, only: Option<&Only>) -> Vec<String> {
         let exec = exec(at_end);
         let ids = only.map_or(&[][..], |only| &only.ids);
@@ -155,12 +156,18 @@ impl Command {
         let names = said
             .map(|event| event.output.trim().to_owned())
             .filter(|name| ["Test", "Example", "Fuzz"].iter().any(|start| name.starts_with(start)))
-            .filter(|name| !name.contains(char::is_whitespace) && !ended.ran.contains(name));
+            .filter(|name| !name.contains(char::is_whitespace) && !ended.has_run(name));
         let names: BTreeSet<String> = names.collect();
         if names.is_empty() {
             return None;
         }
         let flags = [self.flags.clone(), vec![just(&names)]].concat();
+        Some(self.line(&exec(at_end), &flags, std::slice::from_ref(&ended.package)))
+    }
+
+    /// The rows of a table that a crash in one of them kept from running.
+    pub(super) fn rows(&self, at_end: &str, ended: &Ended, table: &str) -> Option<Vec<String>> {
+        let flags = [self.flags.clone(), vec![format!("-run={}", ended.rows_left(table)?)]].concat();
         Some(self.line(&exec(at_end), &flags, std::slice::from_ref(&ended.package)))
     }
 }
@@ -175,7 +182,14 @@ fn option(word: &str) -> String {
 }
 
 fn exec(at_end: &str) -> [String; 1] {
-    [format!("-exec=/bin/sh '{at_end}'")]
+    [format!("-exec=/bin/sh {at_end}")]
+}
+
+/// A path as one word of `-exec`, which go takes apart: between quotes nothing has a meaning, not even a backslash.
+pub(super) fn quoted(path: &str) -> Result<String, String> {
+    let quote = ['\'', '"'].into_iter().find(|quote| !path.contains(*quote));
+    let quote = quote.ok_or_else(|| format!("go cannot be told of a path with both kinds of quotes: {path}"))?;
+    Ok(format!("{quote}{path}{quote}"))
 }
 
 /// Exactly these tests, with their subtests.
@@ -201,15 +215,24 @@ pub(super) struct Told {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ended {
     package: String,
-    /// Tests that need not run again: those that had ended, and the one that crashed.
+    /// Tests and rows that need not run again: those that had ended, and the one that crashed.
     ran: BTreeSet<String>,
+    /// What crashed in this run.
+    crashed: BTreeSet<String>,
+    /// And in this or an earlier one.
+    gone: BTreeSet<String>,
 }
 
 impl Ended {
     /// With what had run already when the earlier crash ended the package.
     pub(super) fn after(mut self, before: &Self) -> Self {
         self.ran.extend(before.ran.iter().cloned());
+        self.gone.extend(before.gone.iter().cloned());
         self
+    }
+
+    fn has_run(&self, name: &str) -> bool {
+        self.ran.iter().any(|test| top(test) == name)
     }
 }
 
@@ -256,9 +279,12 @@ impl Package {
             }
             told.whole += usize::from(self.ended && !self.results.is_empty());
         } else {
-            let ran = self.results.iter().map(|(test, _)| top(test).to_owned()).collect();
-            let package = name.to_owned();
-            told.ended.push(Ended { package, ran });
+            told.ended.push(Ended {
+                package: name.to_owned(),
+                ran: self.results.iter().map(|(test, _)| test.clone()).collect(),
+                gone: self.crashed.clone(),
+                crashed: self.crashed,
+            });
         }
         let results = self.results.into_iter();
         told.readout

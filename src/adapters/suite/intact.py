@@ -1,8 +1,31 @@
 # What tests are judged by, as it was before anything of the tree was loaded: whoever changes how a test runs or asserts
 # decides what its result means.
+import hashlib
+import json
 import os
 import sys
 import types
+
+
+def sealed(path, word):
+    """Writes a report: one function for a line, one for the last. What seals it can be named by nothing that runs later, and
+    the word is written nowhere."""
+    file = open(path, "w", encoding="utf-8", errors="backslashreplace")
+    inner, outer = hashlib.sha256(word.encode()), hashlib.sha256(word.encode())
+    dumps = json.dumps
+
+    def line(fields):
+        text = dumps(fields) + "\n"
+        inner.update(text.encode("utf-8", "backslashreplace"))
+        file.write(text)
+        file.flush()
+
+    def end(written):
+        outer.update(inner.hexdigest().encode())
+        file.write(dumps({"end": written, "seal": outer.hexdigest()}) + "\n")
+        file.close()
+
+    return line, end
 
 
 class Intact:

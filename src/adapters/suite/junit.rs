@@ -24,7 +24,7 @@ const FILES: usize = 10_000;
 const DEEPEST: usize = 64;
 
 static ASSERTION: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?:^|[.:\\$])(?:\w*Assert\w*(?:Error|Failed\w*|Exception)|ComparisonFailure|Expectation\w*(?:Error|Exception))$")
+    Regex::new(r"(?:^|[.:\\$])(?:\w*Assert\w*(?:Error|Failed\w*|Exception)|Assertion|ComparisonFailure|Expectation\w*(?:Error|Exception))$")
         .expect("a constant pattern")
 });
 /// `AssertionError: 1 != 2`, `E   ValueError: x`, `tests/a.py:4: AssertionError`, `AssertionError [CODE]: x`.
@@ -283,7 +283,7 @@ impl Outcome {
     /// The error's type: as said, or as the text says it.
     fn kind(&self) -> String {
         let named = |line: &str| NAMED.captures(line.trim()).map(|found| found[1].to_owned());
-        if NAMED.is_match(&self.kind) {
+        if NAMED.is_match(&self.kind) || ASSERTION.is_match(&self.kind) {
             return self.kind.clone();
         }
         named(&self.message)
@@ -392,13 +392,15 @@ shop.py:2: ZeroDivisionError</failure></testcase><testcase classname="tests.test
     fn a_frame_of_ruby_names_the_test() {
         let report = "<testsuite name=\"all\"><testcase classname=\"RateTest\" name=\"test_none\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in `/'\nlib/rate.rb:6:in `percent'\ntest/rate_test.rb:6:in `test_none'</error></testcase>\
              <testcase classname=\"RateTest\" name=\"test_few\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in 'Rate.percent'\ntest/rate_test.rb:9:in 'block in RateTest#test_few'</error></testcase>\
-             <testcase classname=\"RateTest\" name=\"test_set_up\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in `percent'\ntest/rate_test.rb:3:in `setup'</error></testcase></testsuite>";
+             <testcase classname=\"RateTest\" name=\"test_set_up\"><error type=\"ZeroDivisionError\" message=\"divided by 0\">divided by 0\nlib/rate.rb:6:in `percent'\ntest/rate_test.rb:3:in `setup'</error></testcase>\
+             <testcase classname=\"RateTest\" name=\"test_half\"><failure type=\"Minitest::Assertion\" message=\"Expected: 50&#10;  Actual: 49\">Expected: 50</failure></testcase></testsuite>";
         assert_eq!(
             told(report).unwrap(),
             [
                 "RateTest > test_none Error inside ZeroDivisionError: divided by 0",
                 "RateTest > test_few Error inside ZeroDivisionError: divided by 0",
                 "RateTest > test_set_up Error ZeroDivisionError: divided by 0",
+                "RateTest > test_half Fail! Minitest::Assertion: Expected: 50\n  Actual: 49",
             ]
         );
     }

@@ -20,6 +20,7 @@ use crate::{
     text::{self, Redactor},
 };
 
+mod at_end;
 mod cargo;
 mod check;
 mod command;

@@ -1,9 +1,6 @@
 # A pytest plugin: what happened to each test, one JSON object a line, to a file outside the tree. Read once at the start from
-# standard input: where to write, a word that only the last line repeats, and (for a run of single tests) which files or ids
+# standard input: where to write, a word that seals it, and (for a run of single tests) which files or ids
 # count. Works with pytest 6.2 and later, also below pytest-xdist.
-import json
-import os
-import sys
 import traceback
 
 import pytest
@@ -12,7 +9,7 @@ SINGLE = "TICK_SINGLE_TESTS"
 HOME = os.path.realpath(os.getcwd())
 
 
-def read_order():
+def report_of_the_order():
     # A worker of xdist is told by its parent; its standard input is not the order.
     if "PYTEST_XDIST_WORKER" in os.environ:
         return None
@@ -24,16 +21,18 @@ def read_order():
         line += more
     order = json.loads(line)
     os.environ[SINGLE] = json.dumps({"files": order.pop("only"), "ids": order.pop("ids")})
-    return order
+    return sealed(order["report"], order["nonce"])
 
 
-ORDER = read_order()
+# Nothing of the tree is loaded yet.
+REPORT = [report_of_the_order()]
 # Loaded before any conftest.py of the tree.
 INTACT = Intact("_pytest", "pytest", "pluggy", "unittest", __name__)
 
 
 def pytest_configure(config):
-    config.pluginmanager.register(Worker() if ORDER is None else Recorder(ORDER), "tick-recorder")
+    report = REPORT.pop()
+    config.pluginmanager.register(Worker() if report is None else Recorder(*report), "tick-recorder")
 
 
 class Worker:
@@ -65,16 +64,15 @@ def pytest_runtest_makereport(item, call):
 class Recorder:
     """Writes the report, in the process that sees every result."""
 
-    def __init__(self, order):
-        self.file = open(order["report"], "w", encoding="utf-8", errors="backslashreplace")
-        self.nonce = order["nonce"]
+    def __init__(self, line, end):
+        self.line = line
+        self.end = end
         self.written = 0
         self.open = {}
         self.changed = None
 
     def emit(self, **fields):
-        self.file.write(json.dumps(fields) + "\n")
-        self.file.flush()
+        self.line(fields)
 
     def put(self, **fields):
         self.written += 1
@@ -124,8 +122,7 @@ class Recorder:
         if changed:
             self.put(load="pytest", message="what is tested changed " + changed)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        self.emit(end=self.written, nonce=self.nonce)
-        self.file.close()
+        self.end(self.written)
 
 
 def about(item, call):

@@ -1,9 +1,11 @@
-//! Reads the report file that our driver, plugin and reporters write: one JSON object a line, closed by a
-//! line that repeats this run's nonce and counts what was written. Pure but for `read`.
+//! Reads the report file that our driver, plugin and reporters write: one JSON object a line, closed by a line that counts
+//! what was written and seals it with a word of this run. The word stands nowhere in it: who finds the file, while it is
+//! written or after, cannot write another one. Pure but for `read`.
 
 use std::{fs, path::Path};
 
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 
 use super::Readout;
 use crate::model::evidence::{TestResult, TestStatus};
@@ -23,7 +25,7 @@ struct Line {
     trace: String,
     load: Option<String>,
     end: Option<usize>,
-    nonce: String,
+    seal: String,
 }
 
 /// The bytes of the report; a child that wrote none leaves an empty one.
@@ -39,19 +41,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 /// `ending` says how the child ended, for a report that does not.
 pub(super) fn parse(bytes: &[u8], nonce: &str, ending: &str) -> Result<Readout, String> {
-    let text = String::from_utf8_lossy(bytes);
     let mut readout = Readout::default();
     let mut running = String::new();
     let mut closed = false;
-    for line in text.lines() {
+    let mut before = 0;
+    for raw in bytes.split_inclusive(|byte| *byte == b'\n') {
         if closed {
             return Err("its report goes on after the end mark".to_owned());
         }
-        let line: Line =
-            serde_json::from_str(line).map_err(|_| "its report holds a line that is no record".to_owned())?;
+        let line: Line = serde_json::from_str(String::from_utf8_lossy(raw).trim_end())
+            .map_err(|_| "its report holds a line that is no record".to_owned())?;
+        let written = &bytes[..before];
+        before += raw.len();
         if let Some(count) = line.end {
-            if line.nonce != nonce {
-                return Err("its report ends with a foreign mark".to_owned());
+            if line.seal != seal(nonce, written) {
+                return Err("its report is not the one that was written: its seal is another's".to_owned());
             }
             let held = readout.tests.len() + readout.load_errors.len();
             if count != held {
@@ -80,6 +84,12 @@ pub(super) fn parse(bytes: &[u8], nonce: &str, ending: &str) -> Result<Readout, 
         format!(" in or after {running}")
     };
     Err(format!("it ended before its report was complete{place} ({ending})"))
+}
+
+/// As our reporters compute it: twice, so that nothing can be added behind.
+fn seal(nonce: &str, written: &[u8]) -> String {
+    let of = |text: &[u8]| super::hex(&Sha256::new().chain_update(nonce).chain_update(text).finalize());
+    of(of(written).as_bytes())
 }
 
 fn result(
@@ -112,12 +122,16 @@ mod tests {
     const GOOD: &str = r#"{"start":"t"}
 {"id":"t","status":"fail","inside":true,"assertion":true,"kind":"AssertionError","message":"1 != 2","trace":"x"}
 {"load":"tests.test_b","message":"ImportError: no"}
-{"end":2,"nonce":"n1"}
 "#;
+
+    fn sealed(text: &str, count: usize) -> String {
+        let seal = seal("n1", text.as_bytes());
+        format!("{text}{{\"end\":{count},\"seal\":\"{seal}\"}}\n")
+    }
 
     #[test]
     fn a_complete_report_is_read() {
-        let readout = parse(GOOD.as_bytes(), "n1", "").unwrap();
+        let readout = parse(sealed(GOOD, 2).as_bytes(), "n1", "").unwrap();
         assert_eq!(readout.tests.len(), 1);
         assert_eq!(readout.tests[0].1.message, "AssertionError: 1 != 2");
         assert_eq!(readout.load_errors, ["tests.test_b: ImportError: no"]);
@@ -125,13 +139,23 @@ mod tests {
 
     #[test]
     fn whatever_is_not_surely_ours_is_refused() {
+        let good = sealed(GOOD, 2);
+        let more = "{\"id\":\"u\",\"status\":\"pass\"}\n";
         let cases = [
-            (GOOD.replace("n1", "n2"), "foreign mark"),
-            (GOOD.replace("{\"end\":2,\"nonce\":\"n1\"}\n", ""), "in or after t"),
-            (GOOD.replace("\"end\":2", "\"end\":3"), "counts 3 results but holds 2"),
-            (format!("{GOOD}{{\"id\":\"u\",\"status\":\"pass\"}}\n"), "goes on after"),
-            (format!("noise\n{GOOD}"), "no record"),
-            (format!("{{\"other\":1}}\n{GOOD}"), "no record"),
+            (good.replace("\"fail\"", "\"pass\""), "not the one that was written"),
+            (
+                format!("{more}{}", good.replace("\"end\":2", "\"end\":3")),
+                "not the one that was written",
+            ),
+            (
+                format!("{GOOD}{{\"end\":2,\"seal\":\"n1\"}}\n"),
+                "not the one that was written",
+            ),
+            (GOOD.to_owned(), "in or after t"),
+            (sealed(GOOD, 3), "counts 3 results but holds 2"),
+            (format!("{good}{more}"), "goes on after"),
+            (sealed(&format!("noise\n{GOOD}"), 2), "no record"),
+            (sealed(&format!("{{\"other\":1}}\n{GOOD}"), 2), "no record"),
             (String::new(), "before its report was complete"),
         ];
         for (text, expected) in cases {

@@ -44,16 +44,14 @@ impl Room {
     }
 }
 
-/// How many files of a directory have a name that begins so.
-pub(super) fn beginning(dir: &Path, start: &str) -> Result<usize, String> {
+/// The files of a directory that have a name which begins so.
+pub(super) fn named(dir: &Path, start: &str) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("could not read its directory {}: {error}", dir.display());
     let entries = fs::read_dir(dir).map_err(failed)?;
     let names = entries.map(|entry| Ok(entry.map_err(failed)?.file_name()));
     let names = names.collect::<Result<Vec<_>, String>>()?;
-    Ok(names
-        .iter()
-        .filter(|name| name.to_string_lossy().starts_with(start))
-        .count())
+    let named = names.iter().filter(|name| name.to_string_lossy().starts_with(start));
+    Ok(named.map(|name| dir.join(name)).collect())
 }
 
 /// The absolute path of a program: as named, within the tree, or on the list of directories.

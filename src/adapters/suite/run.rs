@@ -9,7 +9,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use super::{
-    OUTPUT_CAP, Readout, SuiteChild, SuiteOptions, SuiteOutput, TOO_LONG, cargo,
+    OUTPUT_CAP, Readout, SuiteChild, SuiteOptions, SuiteOutput, TOO_LONG, at_end, cargo,
     command::{self, Detected, Prepared},
     go, junit, nextest, report, room,
 };
@@ -79,12 +79,13 @@ impl<R: AsyncFn(SuiteChild) -> SuiteOutput> Started<'_, R> {
 
     /// Go's tests: those that a crash kept from running are run too.
     async fn go(&self, command: &go::Command, first: &Prepared, heard: &mut Heard) -> Result<Readout, Unread> {
-        let at_end = self.room.dir.join(go::AT_END_FILE);
+        let at_end = go::quoted(&self.room.dir.join(go::AT_END_FILE).to_string_lossy())?;
         let with = |args: Vec<String>| Prepared { args, ..first.clone() };
         let mut readout = Readout::default();
         let (mut whole, mut crashes) = (0, 0);
-        let mut waiting: Vec<(Prepared, go::Ended)> = vec![(first.clone(), go::Ended::default())];
-        while let Some((prepared, before)) = waiting.pop() {
+        // What is run, what had run before, and the table whose rows it is about.
+        let mut waiting: Vec<(Prepared, go::Ended, Option<String>)> = vec![(first.clone(), go::Ended::default(), None)];
+        while let Some((prepared, before, table)) = waiting.pop() {
             let (output, exit) = self.once(&prepared, heard).await?;
             if output.truncated {
                 return Err(TOO_LONG.to_owned().into());
@@ -92,20 +93,31 @@ impl<R: AsyncFn(SuiteChild) -> SuiteOutput> Started<'_, R> {
             let told = go::parse(&output.stdout, &output.stderr)?;
             agrees_with_exit(&told.readout, exit)?;
             whole += told.whole;
-            readout.tests.extend(told.readout.tests);
-            readout.load_errors.extend(told.readout.load_errors);
+            if table.is_some() {
+                go::rows::add(&mut readout, told.readout);
+            } else {
+                readout.tests.extend(told.readout.tests);
+                readout.load_errors.extend(told.readout.load_errors);
+            }
             for ended in told.ended {
                 let ended = ended.after(&before);
                 crashes += 1;
                 let names = command.names(&ended).filter(|_| crashes <= go::MOST_CRASHES);
                 let names = names.ok_or_else(|| go::ended_early(&ended))?;
+                for around in ended.tables(table.as_deref()) {
+                    let rows = command.rows(&at_end, &ended, &around);
+                    waiting.extend(rows.map(|rows| (with(rows), ended.clone(), Some(around))));
+                }
+                if table.is_some() {
+                    continue;
+                }
                 let (listed, _) = self.once(&with(names), heard).await?;
-                if let Some(rest) = command.rest(&at_end.to_string_lossy(), &ended, &listed.stdout) {
-                    waiting.push((with(rest), ended));
+                if let Some(rest) = command.rest(&at_end, &ended, &listed.stdout) {
+                    waiting.push((with(rest), ended, None));
                 }
             }
         }
-        if room::beginning(&self.room.dir, go::AT_END_FILE)? <= whole {
+        if room::named(&self.room.dir, go::AT_END_FILE)?.len() <= whole {
             return Err("a test program left before its tests had ended".to_owned().into());
         }
         Ok(readout)
@@ -156,7 +168,7 @@ pub(super) async fn run_one(
             return Err(TOO_LONG.to_owned().into());
         }
         Detected::Check(check) => check.parse(&output.stdout, &output.stderr, dir, exit)?,
-        Detected::Cargo { .. } => cargo::parse(&output.stdout, &output.stderr, dir)?,
+        Detected::Cargo { .. } => cargo::parse(&output.stdout, &at_end::without_notice(&output.stderr), dir)?,
         Detected::Nextest { .. } => nextest::parse(&output.stdout, &output.stderr, dir)?,
         Detected::Go { .. } | Detected::Other { .. } => {
             let reports = place.map_or_else(|| Ok(Vec::new()), |place| place.read(dir));
@@ -168,6 +180,9 @@ pub(super) async fn run_one(
         }
     };
     agrees_with_exit(&readout, exit)?;
+    if prepared.lists {
+        at_end::agrees(&readout, &started.room.dir)?;
+    }
     Ok(readout)
 }
 

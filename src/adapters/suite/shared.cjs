@@ -1,12 +1,24 @@
 // What the reporters of JavaScript runners share. They run in the process that starts the test files. Read once at the start
-// from standard input: where to write, and a word that only the last line repeats.
+// from standard input: where to write, and a word that seals what was written. Neither can be named by what runs later, and
+// the word is written nowhere.
 'use strict';
+const { createHash, Hash } = require('node:crypto');
 const { openSync, readFileSync, writeSync } = require('node:fs');
 const { relative, resolve, sep } = require('node:path');
 const { fileURLToPath } = require('node:url');
 
 const home = process.cwd();
-const order = JSON.parse(readFileSync(0, 'utf8'));
+// As they are before anything of the tree is loaded.
+const { apply } = Reflect;
+const { assign, create } = Object;
+const { stringify } = JSON;
+const { update, digest } = Hash.prototype;
+
+const { path, inner, outer } = (() => {
+  const { report, nonce } = JSON.parse(readFileSync(0, 'utf8'));
+  const begun = () => createHash('sha256').update(nonce);
+  return { path: report, inner: begun(), outer: begun() };
+})();
 
 function isTestPath(path) {
   return path.split(sep).some((part) => /^(tests?|specs?|__tests__)$/i.test(part) || /[._-](test|spec)s?\.[a-z]+$/i.test(part) || /^test/i.test(part));
@@ -38,12 +50,14 @@ function parted(text, name) {
 
 class Report {
   constructor() {
-    this.file = openSync(order.report, 'w');
+    this.file = openSync(path, 'w');
     this.written = 0;
   }
 
   line(fields) {
-    writeSync(this.file, `${JSON.stringify(fields)}\n`);
+    const line = `${stringify(assign(create(null), fields))}\n`;
+    apply(update, inner, [line]);
+    writeSync(this.file, line);
   }
 
   put(fields) {
@@ -65,8 +79,9 @@ class Report {
   }
 
   end() {
-    this.line({ end: this.written, nonce: order.nonce });
+    apply(update, outer, [apply(digest, inner, ['hex'])]);
+    writeSync(this.file, `${stringify({ __proto__: null, end: this.written, seal: apply(digest, outer, ['hex']) })}\n`);
   }
 }
 
-module.exports = { home, order, raisedInTestCode, idOf, parted, Report };
+module.exports = { home, raisedInTestCode, idOf, parted, Report };

@@ -12,6 +12,7 @@ use crate::model::{
 };
 
 mod by_ci;
+mod calls_only;
 mod checks;
 mod culprit;
 mod flakes;
@@ -27,6 +28,7 @@ mod undo;
 mod written;
 
 pub use by_ci::by_ci;
+pub use calls_only::calls_only;
 pub use checks::filled;
 pub use culprit::{culprit, red_at, without};
 pub use flakes::{Again, flaky, seen as flakes_seen};

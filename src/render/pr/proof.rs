@@ -1,8 +1,8 @@
 //! The table of what the harness computed, and what it does not show.
 
 use super::{
-    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, UndoOutcome, block, place,
-    some_spans, span, untrusted, words,
+    Audit, AuditVerdict, Counts, GuardVerdict, LISTED, Page, PrWords, Proof, ProofGrade, Readers, UndoOutcome, block,
+    place, some_spans, span, untrusted, words,
 };
 use std::fmt::Write as _;
 
@@ -10,39 +10,38 @@ pub(super) fn add(page: &mut Page, pr: &PrWords<'_>, proof: &Proof) {
     page.add(table(pr, proof));
     page.add(findings(pr));
     page.add(not_proven(proof));
-    if let Some((title, text)) = repeat(pr, proof) {
-        page.fold(&title, &[block(&untrusted(text.trim_end()), 6_000)]);
+    if let Some((title, parts)) = repeat(pr, proof) {
+        page.fold(&title, &parts);
     }
 }
 
-/// What was run, and the two commands that do it again: with the fix, and without it.
-fn repeat(pr: &PrWords<'_>, proof: &Proof) -> Option<(String, String)> {
+/// What was run, and the two commands that do it again: with the fix, and without it. Each stands in a block of its own, so
+/// that it can be copied and pasted as it is.
+fn repeat(pr: &PrWords<'_>, proof: &Proof) -> Option<(String, Vec<String>)> {
     if proof.commands.is_empty() {
         return None;
     }
     let test = proof.commands.join(" && ");
     let (branch, head) = (pr.incident.branch(), &proof.head);
     let mut commands = vec![(
-        "with the fix",
+        "With the fix:",
         format!("git fetch origin {branch} && git switch --detach {head} && {test}"),
     )];
     if proof.grade == ProofGrade::Proven && !proof.source.is_empty() {
         let paths: Vec<_> = proof.source.iter().map(|path| shell_words::quote(path)).collect();
         let undo = format!("git restore --source {} -- {} && {test}", proof.base, paths.join(" "));
-        commands.push(("then without it", undo));
+        commands.push(("Then without it:", undo));
     }
     let title = match commands.len() {
         1 => "Proof output and how to repeat it (1 command)".to_owned(),
         n => format!("Proof output and how to repeat it ({n} commands)"),
     };
-    let mut text = String::new();
-    for (when, command) in commands {
-        let _ = writeln!(text, "# {when}\n{command}");
-    }
+    let shown = |(when, command): &(&str, String)| [(*when).to_owned(), block(&untrusted(command), 6_000)];
+    let mut parts: Vec<String> = commands.iter().flat_map(shown).collect();
     if !proof.digest.is_empty() {
-        let _ = write!(text, "# SHA-256 of what all runs wrote\n{}", proof.digest);
+        parts.push(format!("SHA-256 of what all runs wrote: {}", span(&proof.digest)));
     }
-    Some((title, text))
+    Some((title, parts))
 }
 
 fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
@@ -54,12 +53,13 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     let (without, with) = match &proof.grade {
         ProofGrade::Proven => (
             format!(
-                "**fails** {}{}",
+                "**fails** {}{}{}",
                 if proof.is_by_assertion() {
                     "by assertion"
                 } else {
                     "with the incident's error"
                 },
+                said_red(pr, proof),
                 if proof.red_again {
                     ", and again after the fix ran"
                 } else {
@@ -97,6 +97,16 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     let _ = writeln!(table, "| guards (size, tests, paths, secrets) | – | {} |", guards(pr));
     let _ = write!(table, "{}", audit(pr));
     table
+}
+
+/// What the failing test says, where only the team reads it.
+fn said_red(pr: &PrWords<'_>, proof: &Proof) -> String {
+    let first = proof.red.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = first.map(|line| line.strip_prefix("assertion: ").unwrap_or(line));
+    match (pr.readers, first) {
+        (Readers::Team, Some(line)) => format!(": {}", span(line)),
+        (Readers::Team, None) | (Readers::Strangers, _) => String::new(),
+    }
 }
 
 /// How many of the changes some test needs, and which none does.

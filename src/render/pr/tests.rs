@@ -164,7 +164,7 @@ fn an_active_body() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion: `AssertionError: 500 != 200`, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | accept, 0 findings |
     | audit by `codex`; the author was `claude` | – | approve |
@@ -173,10 +173,15 @@ fn an_active_body() {
 
     <details><summary>Proof output and how to repeat it (2 commands)</summary>
 
+    With the fix:
+
     ```text
-    # with the fix
     git fetch origin fix/auto-c4d81e6f && git switch --detach 5555555555555555555555555555555555555555 && python3 -m unittest
-    # then without it
+    ```
+
+    Then without it:
+
+    ```text
     git restore --source 9999999999999999999999999999999999999999 -- shop/discount.py && python3 -m unittest
     ```
 
@@ -279,7 +284,7 @@ fn a_body_that_needs_a_person() {
 
     | proof, computed by tick at `5555555` on base `9999999` | without the fix | with the fix |
     |---|---|---|
-    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion, and again after the fix ran | **passes**, 3 of 3 |
+    | test `tests.test_empty.T.test_order_without_items` | **fails** by assertion: `AssertionError: 500 != 200`, and again after the fix ran | **passes**, 3 of 3 |
     | all tests | 30 pass | 31 pass, 1 skipped |
     | guards (size, tests, paths, secrets) | – | needs a person, 1 finding |
     | audit by `codex`; the author was `claude` | – | approve |
@@ -292,10 +297,15 @@ fn a_body_that_needs_a_person() {
 
     <details><summary>Proof output and how to repeat it (2 commands)</summary>
 
+    With the fix:
+
     ```text
-    # with the fix
     git fetch origin fix/auto-c4d81e6f && git switch --detach 5555555555555555555555555555555555555555 && python3 -m unittest
-    # then without it
+    ```
+
+    Then without it:
+
+    ```text
     git restore --source 9999999999999999999999999999999999999999 -- shop/discount.py && python3 -m unittest
     ```
 

@@ -113,9 +113,19 @@ fn a_panic_is_the_error_of_its_test_and_leaves_the_others_to_be_run() {
             "panic: runtime error: index out of range [0] with length 0"
         );
         assert!(result.inside && !result.by_assertion && result.status == TestStatus::Error);
-        let ran = ["TestCrash", "TestOk"].map(str::to_owned).into();
+        let ran: BTreeSet<String> = ["TestCrash", "TestOk"].map(str::to_owned).into();
+        let crashed: BTreeSet<String> = ["TestCrash".to_owned()].into();
         let package = "acme/shop".to_owned();
-        assert_eq!(told.ended, [Ended { package, ran }]);
+        let gone = crashed.clone();
+        assert_eq!(
+            told.ended,
+            [Ended {
+                package,
+                ran,
+                crashed,
+                gone
+            }]
+        );
     }
     assert!(!of(&read(crash("acme/shop.TestCrashed"))).inside, "another function");
 }
@@ -144,7 +154,7 @@ fn a_library_of_assertions_says_it_below_the_place() {
 fn a_command_says_its_events_and_goes_on() {
     let line = |text: &str| shell_words::split(text).unwrap();
     let read = |text: &str| Command::read(&line(text));
-    let args = |text: &str| read(text).unwrap().args("at-end", None).join(" ");
+    let args = |text: &str| read(text).unwrap().args("'at-end'", None).join(" ");
     let exec = "-exec=/bin/sh 'at-end'";
     assert_eq!(
         args("test -race -failfast -tags slow ./... -args -x y"),
@@ -159,7 +169,7 @@ fn a_command_says_its_events_and_goes_on() {
         ids: vec!["acme/shop > TestA/b".to_owned(), "acme/shop > TestC".to_owned()],
     };
     assert_eq!(
-        read("test ./...").unwrap().args("at-end", Some(&only)).join(" "),
+        read("test ./...").unwrap().args("'at-end'", Some(&only)).join(" "),
         format!("test -json -count=1 {exec} -run=^(TestA|TestC)$ acme/shop")
     );
 }
@@ -170,6 +180,7 @@ fn what_a_crash_left_is_run_without_it() {
     let ended = Ended {
         package: "acme/shop".to_owned(),
         ran: ["TestCrash".to_owned()].into(),
+        ..Ended::default()
     };
     let names = read("test -race ./...").names(&ended).unwrap().join(" ");
     assert_eq!(names, "test -json -count=1 -race -list=. acme/shop");
@@ -181,4 +192,17 @@ fn what_a_crash_left_is_run_without_it() {
     assert!(rest.unwrap().join(" ").ends_with("-run=^(ExampleB|TestA)$ acme/shop"));
     let whole = r#"{"Action":"output","Output":"TestCrash\n"}"#;
     assert_eq!(read("test ./...").rest("at-end", &ended, whole.as_bytes()), None);
+}
+
+#[test]
+fn a_path_is_one_word_whatever_it_is_called() {
+    for (path, word) in [
+        ("/a b", "'/a b'"),
+        ("/it's", "\"/it's\""),
+        ("/a\"b", "'/a\"b'"),
+        ("/a\\b", "'/a\\b'"),
+    ] {
+        assert_eq!(quoted(path).unwrap(), word);
+    }
+    assert!(quoted("/it's \"a\"").is_err());
 }

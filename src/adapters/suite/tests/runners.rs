@@ -111,7 +111,7 @@ async fn a_pytest_run_that_ends_early_or_forges_its_report_is_unreadable() {
     for text in [
         "import os\ndef test_a(): os._exit(0)\n",
         "def test_a(): raise KeyboardInterrupt\n",
-        "import tick_pytest_report as report, glob\ndef test_a():\n    open(report.ORDER['report'], 'w').close()\n",
+        "import os\ndef test_a():\n    open(os.environ['TMPDIR'] + '/../report', 'w').close()\n",
     ] {
         let Some((bench, deps)) = bench_with("pytest", &[("tests/test_a.py", text)]) else {
             return;
@@ -301,6 +301,19 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	t.Log("beside the others")
 }
+func TestTable(t *testing.T) {
+	for _, row := range []struct{ name, item string }{{"one", "a"}, {"none", ""}, {"wrong", "b"}, {"no/ne", ""}, {"no/t", "a"}, {"last", "a"}} {
+		t.Run(row.name, func(t *testing.T) {
+			var items []string
+			if row.item != "" {
+				items = []string{row.item}
+			}
+			if got := First(items); got != "a" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
 func TestLast(t *testing.T) { helper(t) }
 "#;
 const GO_HELPER: &str =
@@ -347,6 +360,13 @@ async fn a_crash_of_go_leaves_the_other_results() {
             "TestOk pass",
             "TestSkip skip",
             "TestSlow pass",
+            "TestTable pass",
+            "TestTable/last pass",
+            "TestTable/no/ne error",
+            "TestTable/no/t pass",
+            "TestTable/none error",
+            "TestTable/one pass",
+            "TestTable/wrong fail!",
         ]
         .map(shop)
     );
@@ -377,6 +397,27 @@ async fn a_crash_of_go_leaves_the_other_results() {
         "TestOk pass",
     ];
     assert_eq!(summary(&suite), alone.map(shop));
+}
+
+#[tokio::test]
+async fn go_runs_where_a_path_has_an_apostrophe() {
+    let files = [
+        ("go.mod", "module acme.example/shop\n\ngo 1.19\n"),
+        (
+            "shop_test.go",
+            "package shop\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {}\n",
+        ),
+    ];
+    let Some((bench, _)) = bench_with("go", &files) else {
+        return;
+    };
+    let options = SuiteOptions {
+        scratch: bench.tree().with_file_name("o'brien's scratch"),
+        ..of_go(&bench)
+    };
+    let suite = bench.run_with("go test ./...", &options).await;
+    readable(&suite);
+    assert_eq!(summary(&suite), ["acme.example/shop > TestA pass"]);
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! Proofs that are written as files, `tests/proofs/RUNNER.txt`: one base, honest fixes and tricks, each through a whole
-//! proof with the real runner. What is honest is proven with the right grade, and no trick is.
+//! proof with the real runner. What is honest is proven with the right grade ([`honest`]), and no trick is.
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::adapters::suite::testing::installed;
+
+mod honest;
 
 type Tree = BTreeMap<String, String>;
 
@@ -31,7 +33,26 @@ impl Written {
             let body = body.trim_end_matches('\n').to_owned() + "\n";
             trees.entry(tree.to_owned()).or_default().insert(path.to_owned(), body);
         }
-        Self { fields, trees }
+        let written = Self { fields, trees };
+        written.with_shared()
+    }
+
+    /// With the file of the base that others have, too.
+    fn with_shared(mut self) -> Self {
+        if let Some(path) = self.named("shared").map(str::to_owned) {
+            let file = path.rsplit('/').next().unwrap();
+            let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/repairs/shared")
+                .join(file);
+            let base = self.trees.get_mut("base").unwrap();
+            base.insert(path, fs::read_to_string(file).unwrap());
+        }
+        self
+    }
+
+    fn named(&self, name: &str) -> Option<&str> {
+        let mut fields = self.fields.iter();
+        fields.find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
     fn starting(&self, word: &str) -> Vec<(&str, &str)> {
@@ -56,11 +77,17 @@ fn part<'a>(tree: &'a Tree, other: &'a Tree, of: fn(&str) -> bool) -> Vec<(&'a s
     if own.is_empty() { files(other) } else { own }
 }
 
+fn files(tree: &Tree) -> Vec<(&str, &str)> {
+    let files = tree.iter();
+    files.map(|(path, text)| (path.as_str(), text.as_str())).collect()
+}
+
 /// A runner with what it needs to be started.
 struct Started {
     command: String,
     env: Vec<(String, String)>,
     modules: Option<PathBuf>,
+    junit: Option<String>,
     base: Option<Suite>,
     base_files: Tree,
 }
@@ -69,10 +96,11 @@ impl Started {
     /// None where the runner is not installed.
     fn of(runner: &str, command: &str, room: &Path) -> Option<Self> {
         let (part, of_node) = match runner {
-            "pytest" | "go" => (runner.to_owned(), false),
+            "pytest" | "go" | "ruby" | "cargo" => (runner.to_owned(), false),
             other => (format!("node_modules/{other}"), true),
         };
-        let deps = installed(&part)?;
+        // Whoever runs this has cargo.
+        let deps = installed(if part == "cargo" { "" } else { &part })?;
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let env = match runner {
             "pytest" => vec![("PYTHONPATH".to_owned(), text(&deps))],
@@ -83,17 +111,14 @@ impl Started {
             command: command.to_owned(),
             env,
             modules: of_node.then(|| deps.join("node_modules")),
+            junit: None,
             base: None,
             base_files: Tree::new(),
         })
     }
 
     async fn prove(&mut self, tests: Files<'_>, fix: Files<'_>, error: &str) -> Proven {
-        let base: Vec<(&str, &str)> = self
-            .base_files
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
-            .collect();
+        let base = files(&self.base_files);
         let case = Case {
             command: &self.command,
             base: &base,
@@ -106,17 +131,26 @@ impl Started {
             trees,
             mut request,
         } = case.lay();
-        if let Some(modules) = &self.modules {
-            for tree in trees.all() {
-                std::os::unix::fs::symlink(modules, tree.join("node_modules")).unwrap();
-            }
-        }
-        request.options.toolchain_env.clone_from(&self.env);
+        self.link_modules(&trees);
+        self.equip(&mut request);
         request.base.clone_from(&self.base);
         let proven = prove(&plain, &kept, &trees, request).await.unwrap();
         assert!(!dir.path().join("work").exists(), "every tree is back");
         self.base.clone_from(&proven.runs.base);
         proven
+    }
+
+    fn link_modules(&self, trees: &ProofTrees) {
+        if let Some(modules) = &self.modules {
+            for tree in trees.all() {
+                std::os::unix::fs::symlink(modules, tree.join("node_modules")).unwrap();
+            }
+        }
+    }
+
+    fn equip(&self, request: &mut ProveRequest) {
+        request.options.toolchain_env.clone_from(&self.env);
+        request.options.junit.clone_from(&self.junit);
     }
 }
 
@@ -135,25 +169,16 @@ async fn as_written(name: &str, runner: &str) {
     let written = Written::read(name);
     let error = written.starting("error")[0].1;
     let room = tempfile::tempdir().unwrap();
-    let none = Tree::new();
     let commands = written.starting("runner ");
     let (_, command) = commands.iter().find(|(name, _)| *name == runner).unwrap();
     let Some(mut started) = Started::of(runner, command, room.path()) else {
         return;
     };
     started.base_files.clone_from(&written.trees["base"]);
+    started.junit = written.named("junit").map(str::to_owned);
     let mut wrong = Vec::new();
     for (name, grade) in written.starting("honest ") {
-        let tree = &written.trees[&format!("honest {name}")];
-        let error = grade.strip_prefix("error ").unwrap_or(error);
-        let (tests, fix) = (part(tree, &none, is_test), part(tree, &none, |path| !is_test(path)));
-        let proven = started.prove(&tests, &fix, error).await;
-        let proof = &proven.proof;
-        let seen = differs(&proven, "proven").or_else(|| {
-            let by_assertion = proof.red.starts_with("assertion: ");
-            let right = proof.witness == Witness::B && proof.green_runs == 2 && by_assertion == (grade == "assertion");
-            (!right).then(|| format!("{:?}, {} green, {}", proof.witness, proof.green_runs, proof.red))
-        });
+        let seen = honest::differs(&mut started, &written, (name, grade), error).await;
         wrong.extend(seen.map(|seen| format!("honest {name}: {seen}")));
     }
     let honest = &written.trees[&format!("honest {}", written.starting("honest ")[0].0)];
@@ -196,4 +221,14 @@ async fn vitest_as_written() {
 #[tokio::test]
 async fn go_as_written() {
     as_written("go", "go").await;
+}
+
+#[tokio::test]
+async fn cargo_as_written() {
+    as_written("rust", "cargo").await;
+}
+
+#[tokio::test]
+async fn ruby_as_written() {
+    as_written("ruby", "ruby").await;
 }
