@@ -390,7 +390,10 @@ fn no_signal(why: &NoSignal) -> Fault {
     let fault = match why {
         NoSignal::AllPass(n) => Fault::new(
             Exit::Usage,
-            format!("there is nothing to repair: all {n} tests pass on the commit that is live"),
+            format!(
+                "there is nothing to repair: {} and no failure on the commit that is live",
+                crate::text::count(u64::try_from(*n).unwrap_or(u64::MAX), "test")
+            ),
         ),
         NoSignal::Unreadable(why) => Fault::new(Exit::Usage, format!("the tests give no signal: {why}")),
     };
@@ -408,9 +411,9 @@ fn untouched(
     let changed = own::differences(before, &after);
     match changed.first() {
         None => screen.tell(Told::Step(vec![format!(
-            "{} is as it was: {} files compared",
+            "{} is as it was: {} compared",
             path.display(),
-            after.len()
+            crate::text::count(u64::try_from(after.len()).unwrap_or(u64::MAX), "file")
         )])),
         Some(first) => missing.push(format!(
             "{} changed in your own copy meanwhile ({} in all)",

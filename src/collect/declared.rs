@@ -71,7 +71,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
 /// Whether the two files of a collector fit each other and what the config gives them.
 pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Result<(), String> {
     let files = Files::find(collectors, &used.collector).map_err(|blind| blind.detail)?;
-    let spec = Spec::parse(&files.request)?;
+    let spec = Spec::parse(&files.request).map_err(|why| format!("collectors/{}.json: {why}", used.collector))?;
     spec.prepare(&Asked {
         used,
         since: now,

@@ -145,7 +145,30 @@ impl Spec {
         if spec.request.body.is_some() && spec.request.method == Verb::Get {
             return Err("the request file has a body for a GET".to_owned());
         }
+        if let Some(key) = spec.secret_in_address() {
+            return Err(format!(
+                "{key}: a secret cannot stand in the address, which is written to logs; use a header"
+            ));
+        }
         Ok(spec)
+    }
+
+    /// The key of the first part of an address that asks for a secret.
+    fn secret_in_address(&self) -> Option<String> {
+        let request = &self.request;
+        let deep = request.deep.iter();
+        let deep = deep.filter_map(|(name, text)| Some((format!("request.deep.{name}"), text.as_deref()?)));
+        let of = |place: &'static str| move |(name, text)| (format!("{place}.{name}"), text);
+        let detail = self.detail.iter().flat_map(|detail| {
+            let query = pairs(&detail.query).map(of("detail.query"));
+            query.chain([("detail.url".to_owned(), detail.url.as_str())])
+        });
+        let parts = [("request.url".to_owned(), request.url.as_str())].into_iter();
+        let mut parts = parts
+            .chain(pairs(&request.query).map(of("request.query")))
+            .chain(deep)
+            .chain(detail);
+        parts.find(|(_, text)| text.contains("{secret:")).map(|(key, _)| key)
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -267,7 +290,7 @@ fn url<'t>(
         return Err("the address is neither http nor https".to_owned());
     }
     for (name, template) in query {
-        if let Some(value) = fill.text(template, Escape::No)? {
+        if let Some(value) = fill.text(template, Escape::No)?.filter(|filled| !filled.secret) {
             url.query_pairs_mut().append_pair(name, &value.text);
         }
     }
@@ -395,131 +418,5 @@ fn path_piece(value: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SPEC: &str = r#"{ // comment
-        "request": { "url": "{url}/api/{project}/issues", "query": {"since": "{since}", "env": "{env?}"},
-                     "headers": {"Authorization": "Bearer {secret:token?}"} },
-        "pages": "link", "kind": "exception", "severity": "error" }"#;
-
-    fn used(values: &[(&str, &str)], secrets: &[(&str, &str)]) -> DeclaredUse {
-        let own = |(k, v): &(&str, &str)| ((*k).to_owned(), (*v).to_owned());
-        DeclaredUse {
-            collector: "x".to_owned(),
-            every: None,
-            expect_every: None,
-            values: values.iter().map(own).collect(),
-            secrets: secrets.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect(),
-        }
-    }
-
-    fn prepare(spec: &str, used: &DeclaredUse) -> Result<Prepared, String> {
-        let at = "2026-11-29T03:00:00Z".parse().unwrap();
-        let asked = Asked {
-            used,
-            since: at,
-            until: at,
-            deep: false,
-        };
-        Spec::parse(spec)?.prepare(&asked)
-    }
-
-    #[test]
-    fn placeholders_are_filled_where_they_stand() {
-        let values = [("url", "https://x.example/base/"), ("project", "a/../b?c")];
-        let ready = prepare(SPEC, &used(&values, &[("token", "fake-not-real")])).unwrap();
-        assert_eq!(
-            ready.url.as_str(),
-            "https://x.example/base/api/a%2F..%2Fb%3Fc/issues?since=2026-11-29T03%3A00%3A00.000Z"
-        );
-        let (_, token) = &ready.headers[1];
-        assert!(token.is_sensitive());
-        assert_eq!(token.to_str().unwrap(), "Bearer fake-not-real");
-        // Without the optional secret the header is left out.
-        assert_eq!(prepare(SPEC, &used(&values, &[])).unwrap().headers.len(), 1);
-    }
-
-    #[test]
-    fn what_is_missing_or_wrong_is_named() {
-        let check = |spec: &str, used: &DeclaredUse, part: &str| {
-            let why = prepare(spec, used).unwrap_err();
-            assert!(why.contains(part), "{why}");
-        };
-        let url = used(&[("url", "https://x.example"), ("project", "p")], &[]);
-        check(SPEC, &used(&[("url", "https://x.example")], &[]), "project");
-        check(SPEC, &used(&[], &[]), "url");
-        check(
-            SPEC,
-            &used(&[("url", "file:///etc"), ("project", "p")], &[]),
-            "neither http nor https",
-        );
-        check("{", &url, "not JSON");
-        check(r#"{"request":{"url":"{url}"},"kind":"alert"}"#, &url, "severity");
-        check(
-            r#"{"request":{"url":"{url}","verb":"GET"},"kind":"alert","severity":"error"}"#,
-            &url,
-            "verb",
-        );
-        check(
-            r#"{"request":{"url":"{url}/{secret:k}"},"kind":"alert","severity":"error"}"#,
-            &used(&[("url", "https://x.example")], &[("k", "v")]),
-            "secret",
-        );
-        check(
-            r#"{"request":{"url":"{url}","body":{}},"kind":"alert","severity":"error"}"#,
-            &url,
-            "body",
-        );
-        check(
-            r#"{"request":{"url":"{url}","headers":{"X-A":"{project}\n"}},"kind":"alert","severity":"error"}"#,
-            &url,
-            "control",
-        );
-    }
-
-    #[test]
-    fn a_body_takes_placeholders_in_its_texts_only() {
-        let spec = r#"{"request":{"method":"POST","url":"{url}","body":{"q":["{project}"],"n":1}},"kind":"alert","severity":"info"}"#;
-        let ready = prepare(spec, &used(&[("url", "https://x.example"), ("project", "a\"b")], &[])).unwrap();
-        assert_eq!(&ready.body.unwrap()[..], br#"{"n":1,"q":["a\"b"]}"#);
-    }
-
-    #[test]
-    fn a_deep_look_asks_for_more_and_the_second_call_is_about_one_element() {
-        let shipped = Spec::parse(include_str!("../../collectors/sentry.json")).unwrap();
-        let used = used(
-            &[("org", "acme"), ("environment", "production")],
-            &[("token", "fake-not-real")],
-        );
-        let at = "2026-11-29T03:00:00Z".parse().unwrap();
-        let asked = |deep| Asked {
-            used: &used,
-            since: at,
-            until: at,
-            deep,
-        };
-        let query = |deep| -> BTreeMap<String, String> {
-            let url = shipped.prepare(&asked(deep)).unwrap().url;
-            url.query_pairs().into_owned().collect()
-        };
-        let (shallow, deep) = (query(false), query(true));
-        assert_eq!(shallow["query"], "is:unresolved level:[error,fatal]");
-        assert_eq!(shallow["environment"], "production");
-        assert_eq!(deep["query"], "is:unresolved");
-        assert!(!deep.contains_key("environment") && !shallow.contains_key("project"));
-
-        let (list, detail) = (
-            shipped.prepare(&asked(false)).unwrap(),
-            shipped.detail.as_ref().unwrap(),
-        );
-        let call = |item| shipped.prepare_detail(detail, &asked(false), &list, &item);
-        let second = call(serde_json::json!({"id": "../7"})).unwrap();
-        assert_eq!(
-            second.url.as_str(),
-            "https://sentry.io/api/0/organizations/acme/issues/..%2F7/events/latest/"
-        );
-        assert!(second.headers.iter().any(|(_, value)| value.is_sensitive()));
-        assert!(call(serde_json::json!({"id": null})).unwrap_err().contains("id"));
-    }
-}
+#[path = "declared_spec_tests.rs"]
+mod tests;

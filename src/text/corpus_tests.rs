@@ -330,3 +330,88 @@ fn every_way_in_gives_the_same_signature() {
         }
     }
 }
+
+/// A value that the process holds, as a log may show it.
+fn encoded(encoding: &str, value: &str) -> Option<String> {
+    use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE, Engine as _};
+    let every = |n: usize, between: &str| {
+        let chars: Vec<char> = value.chars().collect();
+        let pieces: Vec<String> = chars.chunks(n).map(|piece| piece.iter().collect()).collect();
+        pieces.join(between)
+    };
+    let of_each = |one: fn(char) -> String| value.chars().map(one).collect::<Vec<_>>();
+    Some(match encoding {
+        "raw" => value.to_owned(),
+        "base64" => BASE64_STANDARD.encode(value),
+        "base64_offset1" => BASE64_STANDARD.encode(format!("x{value}")),
+        "base64_offset2" => BASE64_STANDARD.encode(format!("xx{value}")),
+        "base64url" => BASE64_URL_SAFE.encode(value),
+        "hex" => super::hex(value.as_bytes()),
+        "hex_upper" => super::hex(value.as_bytes()).to_uppercase(),
+        "percent" => of_each(|c| format!("%{:02X}", u32::from(c))).concat(),
+        "json_unicode_escape" => of_each(|c| format!("\\u{:04x}", u32::from(c))).concat(),
+        "html_entities" => of_each(|c| format!("&#{};", u32::from(c))).concat(),
+        "drop_first_7" => value[7..].to_owned(),
+        "drop_last_4" => value[..value.len() - 4].to_owned(),
+        "ansi_split" => every(5, "\u{1b}[0m"),
+        "newline_split_76" => format!("{}\n{}", &value[..value.len() / 2], &value[value.len() / 2..]),
+        "reversed" => value.chars().rev().collect(),
+        "spaced" => every(1, " "),
+        "rot13" => value.chars().map(rot13).collect(),
+        "char_codes" => of_each(|c| u32::from(c).to_string()).join(" "),
+        "lowercase" => value.to_lowercase(),
+        // Packed and then encoded: only shown by the corpus, never asked for.
+        "gzip_base64" => return None,
+        other => panic!("an encoding that nobody wrote: {other}"),
+    })
+}
+
+fn rot13(c: char) -> char {
+    let turned = |first: u8| char::from((u8::try_from(c).unwrap() - first + 13) % 26 + first);
+    match c {
+        'a'..='z' => turned(b'a'),
+        'A'..='Z' => turned(b'A'),
+        c => c,
+    }
+}
+
+#[test]
+fn what_the_process_holds_goes_in_every_encoding() {
+    let Some(known) = bench("secrets/known_values.jsonl") else {
+        return;
+    };
+    let mut gone: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for row in rows(&known) {
+        let parts: Vec<&str> = row["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        let value = parts.concat();
+        let Some(leak) = encoded(text(&row, "encoding"), &value) else {
+            continue;
+        };
+        let redactor = Redactor::new([&value.into()]);
+        let out = redactor.redact(&clean(&format!("step 3 failed: got [{leak}] from upstream")));
+        let core: Vec<char> = leak.chars().collect();
+        let core = &core[2..core.len() - 2];
+        let survives = core
+            .windows(8.min(core.len()))
+            .any(|w| out.contains(&w.iter().collect::<String>()));
+        let tally = gone.entry(text(&row, "strength").to_owned()).or_default();
+        tally.0 += usize::from(!survives);
+        tally.1 += 1;
+        assert!(
+            !survives || text(&row, "strength") != "must",
+            "{}: {out}",
+            row["encoding"]
+        );
+        assert!(
+            out.starts_with("step 3 failed: got ") && out.ends_with(" from upstream"),
+            "{out}"
+        );
+    }
+    let all = [("must".to_owned(), (42, 42)), ("should".to_owned(), (15, 15))];
+    assert_eq!(gone, BTreeMap::from(all));
+}

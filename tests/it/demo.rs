@@ -335,6 +335,40 @@ fn a_repository_of_ones_own_is_rehearsed_on_a_clone() {
         ],
     );
     assert!(before == files(&repo), "the user's own copy is byte-identical");
+    holds_the_page(&said(&output));
+}
+
+/// docs/rehearsal.txt is such a run as it was printed: times and commits are of its own, the words and the cause are these.
+fn holds_the_page(said: &str) {
+    let page = fs::read_to_string(root().join("docs/rehearsal.txt")).unwrap();
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (page, said) = (flat(&page), flat(said));
+    let cause = |text: &str| {
+        let (_, rest) = text.split_once(", cause ").expect("a cause is named");
+        rest[..8].to_owned()
+    };
+    let id = cause(&said);
+    assert_eq!(
+        cause(&page),
+        id,
+        "docs/rehearsal.txt is of another version: record it anew"
+    );
+    for words in [format!("fix/auto-{id}"), format!("show {id}")] {
+        assert!(page.contains(&words), "{words}");
+    }
+    // What the run says in words of its own stands there, too.
+    for words in [
+        "A rehearsal on a clone of",
+        "(given)",
+        "counts as live; its signal is not shown yet",
+        "the signal begins, once a minute while this commit is live",
+        "the landed tree is the tested tree",
+        "0 signals since the new commit is live",
+        "RESOLVED: at the old rate",
+        "5 ticks, 3 model calls, 0 patches refused, 1 merged, 1 mail.",
+    ] {
+        assert!(page.contains(words) && said.contains(words), "{words}");
+    }
 }
 
 #[test]
@@ -359,7 +393,7 @@ fn a_test_that_fails_can_be_the_signal() {
     node_repository(&room, &[]);
     let output = room.demo(&["--repo", "cart", "--test", "node --test", "--agent", &agent], &[]);
     assert_eq!(output.status.code(), Some(64), "{}", shown(&output));
-    assert!(shown(&output).contains("all 1 tests pass"), "{}", shown(&output));
+    assert!(shown(&output).contains("1 test and no failure"), "{}", shown(&output));
 }
 
 /// A model service that follows a script; it ends with this.

@@ -102,7 +102,7 @@ impl Redactor {
 
     /// The value of a field, whose name may say what it is: a password, a cookie, who somebody is.
     pub fn redact_field(&self, name: &str, value: &str) -> String {
-        if query::is_personal(name) && !value.is_empty() {
+        if query::is_personal(name) && !value.is_empty() && !query::is_of_machines(name, value) {
             return format!("{MARK}user]");
         }
         let pair = serde_json::json!({ name: value }).to_string();

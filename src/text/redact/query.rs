@@ -147,14 +147,59 @@ fn value(rest: &str) -> usize {
 
 fn goes(name: &str, value: &str) -> bool {
     if value.is_empty()
-        || is_placeholder(value) && value.len() > 1
+        || is_placeholder(value) && value.len() > 1 && !is_one_time(name, value)
         || value.starts_with(['{', ':', '[', '$', '%']) && !encoded(value)
     {
         return false;
     }
-    is_personal(name)
+    (is_personal(name) && !is_of_machines(name, value))
         || TYPED.iter().any(|typed| name.eq_ignore_ascii_case(typed))
         || (is_door(name) && opens(name, value))
+}
+
+/// Accounts that systems bring along; nobody is called so.
+const SYSTEM: [&str; 20] = [
+    "root",
+    "daemon",
+    "nobody",
+    "www-data",
+    "postgres",
+    "mysql",
+    "redis",
+    "nginx",
+    "apache",
+    "httpd",
+    "mongodb",
+    "rabbitmq",
+    "elasticsearch",
+    "systemd-network",
+    "systemd-resolve",
+    "messagebus",
+    "sshd",
+    "caddy",
+    "prometheus",
+    "grafana",
+];
+
+/// It tells of a machine: an account that no person has, a pin of a board (`GPIO4`) and none that opens something.
+pub(super) fn is_of_machines(name: &str, value: &str) -> bool {
+    let words = parts(name);
+    match words.last().map(String::as_str) {
+        Some("user" | "username" | "login") => SYSTEM.contains(&value),
+        Some("pin") => {
+            let letters = value.bytes().take_while(u8::is_ascii_uppercase).count();
+            (1..=5).contains(&letters) && value[letters..].bytes().all(|b| b.is_ascii_digit() || b == b'_')
+        }
+        _ => false,
+    }
+}
+
+/// Names of what is typed in once: any digits may be one, also six of a kind.
+const ONE_TIME: [&str; 6] = ["otp", "totp", "pin", "mfa", "code", "passcode"];
+
+pub(super) fn is_one_time(name: &str, value: &str) -> bool {
+    let digits = (4..=10).contains(&value.len()) && value.bytes().all(|b| b.is_ascii_digit());
+    digits && parts(name).last().is_some_and(|last| ONE_TIME.contains(&last.as_str()))
 }
 
 /// `%C3%BC…` is a text; `%s` is a place for one.
@@ -211,6 +256,8 @@ mod tests {
             ("/s?q=%C3%BCber#top", "/s?q=[redacted:query]#top"),
             ("/s?q=Müller, retried", "/s?q=[redacted:query], retried"),
             ("/login?code=482913", "/login?code=[redacted:query]"),
+            ("/login?otp=111111&page=2", "/login?otp=[redacted:query]&page=2"),
+            ("/login?sms_code=000000", "/login?sms_code=[redacted:query]"),
         ] {
             assert_eq!(redact(text), want);
         }
@@ -231,6 +278,7 @@ mod tests {
             "/users?name={name}&user=:user&q=%s&term=${term}",
             "/s?q=[redacted:query]&x=1",
             "user?.name=1",
+            "/metrics?user=postgres&pin=GPIO4",
             "what? name=ada",
         ] {
             assert_eq!(redact(text), text);
@@ -241,6 +289,28 @@ mod tests {
     fn hostile_repetition_is_linear() {
         for piece in ["a?", "a?q=", "a?q=1&", "/?name", "&q=", "a?q=%26"] {
             assert!(!redact(&piece.repeat(5_000)).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_field_of_a_machine_is_told_from_one_of_a_person() {
+        let field = |name: &str, value: &str| Redactor::default().redact_field(name, value);
+        for (name, value) in [
+            ("user", "postgres"),
+            ("db.user", "root"),
+            ("pin", "GPIO4"),
+            ("pin", "A0"),
+        ] {
+            assert_eq!(field(name, value), value, "{name}");
+        }
+        for (name, value) in [
+            ("user", "ada"),
+            ("user", "postgres2"),
+            ("pin", "4711"),
+            ("pin", "x9Kd"),
+            ("city", "Ulm"),
+        ] {
+            assert_eq!(field(name, value), "[redacted:user]", "{name}");
         }
     }
 }

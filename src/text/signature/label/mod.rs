@@ -2,6 +2,7 @@
 //! people correct it; in doubt it is a bug, since a real error must not be dropped as noise.
 
 mod codes;
+mod forms;
 mod phrases;
 
 use std::sync::LazyLock;
@@ -30,6 +31,8 @@ const RULES: [(&str, &str); 12] = [
     (INFRASTRUCTURE, phrases::INFRASTRUCTURE_HINTS),
     (NOISE, phrases::NOISE_HINTS),
 ];
+/// What is unset or unknown to a tool is told in forms, which decide as this list does.
+const FORMS_AS: usize = 3;
 /// A code decides before this rule.
 const CODES_BEFORE: usize = 6;
 
@@ -57,7 +60,8 @@ pub(super) fn label(template: &str) -> &'static str {
     let found = finder
         .find_overlapping_iter(&text)
         .filter(|found| begins(found.start()));
-    let rule = found.map(|found| rules[found.pattern().as_usize()]).min();
+    let forms = forms::speaks_of_settings(&text).then_some(FORMS_AS);
+    let rule = found.map(|found| rules[found.pattern().as_usize()]).chain(forms).min();
     match rule {
         Some(rule) if rule < CODES_BEFORE => RULES[rule].0,
         rule => codes::label(template).unwrap_or_else(|| rule.map_or(BUG, |rule| RULES[rule].0)),
@@ -65,7 +69,8 @@ pub(super) fn label(template: &str) -> &'static str {
 }
 
 /// The template without the place of the error, whose names say what the code is about and not what happened; and once
-/// more with the words of its names apart: `PoolTimedOut`, `INVALID_GRANT`.
+/// more with the words of its names apart: `PoolTimedOut`, `INVALID_GRANT`. What is quoted as the name of something (a column
+/// `"price_id"`) is no sentence, unless it is the code of an error. British spelling is read as American.
 fn said(template: &str) -> String {
     let place = template.rfind("\nat ").filter(|at| !template[at + 1..].contains('\n'));
     let template = &template[..place.unwrap_or(template.len())];
@@ -73,18 +78,24 @@ fn said(template: &str) -> String {
     text.push_str(template);
     text.push('\n');
     let mut before = ' ';
-    let mut letters = template.chars().peekable();
-    while let Some(c) = letters.next() {
+    let names = forms::quoted_names(template);
+    let mut letters = template.char_indices().peekable();
+    while let Some((at, c)) = letters.next() {
+        if names.iter().any(|name| name.contains(&at)) {
+            text.push(c);
+            before = c;
+            continue;
+        }
         let begins = c.is_ascii_uppercase()
             && (before.is_ascii_lowercase()
-                || (before.is_ascii_uppercase() && letters.peek().is_some_and(char::is_ascii_lowercase)));
+                || (before.is_ascii_uppercase() && letters.peek().is_some_and(|(_, next)| next.is_ascii_lowercase())));
         if begins {
             text.push(' ');
         }
         text.push(if c == '_' { ' ' } else { c });
         before = c;
     }
-    text
+    forms::american(text)
 }
 
 #[cfg(test)]
@@ -109,6 +120,33 @@ mod tests {
             ),
             ("boom\nat src/oauth/password.ts in login", "bug"),
             ("something else", "bug"),
+            ("column \"price_id\" does not exist", "bug"),
+            ("KeyError: 'price_id'", "bug"),
+            ("Unknown column 'env_var' in 'field list'", "bug"),
+            ("undefined method `project_settings' for nil", "bug"),
+            ("No such price: price_id <v> is not set", "config"),
+            ("{\"error\":\"invalid_grant\"}", "auth"),
+            ("error: 'invalid_client'", "auth"),
+            ("request failed, code 'ConnectionRefused'", "infrastructure"),
+            ("no version is set for provider aws", "config"),
+            ("Error: no default branch is set", "config"),
+            ("no project is specified; run init first", "config"),
+            ("no region was given", "config"),
+            ("no value is set for total", "bug"),
+            ("no handler is defined", "bug"),
+            ("TypeError: no row is given", "bug"),
+            ("unrecognized directive \"proxy_pas\" in <path>", "config"),
+            ("unrecognised directive 'Lisen'", "config"),
+            ("duplicate setting: colour", "config"),
+            ("unrecognized token: \"#\"", "bug"),
+            ("Invalid flags supplied to RegExp constructor 'gg'", "bug"),
+            ("User is not authorised to perform this action", "auth"),
+            ("unauthorised: token has no scope", "auth"),
+            ("Authorisation failed for client <n>", "auth"),
+            ("you are not permitted to read this", "auth"),
+            ("negative amounts are not permitted", "bug"),
+            ("null is not permitted here", "bug"),
+            ("cannot serialise type Order", "bug"),
         ] {
             assert_eq!(label(text), want, "{text}");
         }

@@ -86,7 +86,7 @@ pub(super) const CONFIG: &str = "invalid environment variables; environment vari
     environment variable; missing env; env var; is not set; not been set; must be set; \
     is not configured; not configured; is not specified; could not resolve placeholder; secretoptionerror; \
     secret_key_base; missing required; required and not supplied; please define a; please set; improperlyconfigured; \
-    configuration error; invalid configuration; misconfigur; unknown directive; unsupported argument; unknown flag; \
+    configuration error; invalid configuration; misconfigur; unsupported argument; unknown flag; unrecognized flag; \
     unrecognized arguments; connectionstring; failed to configure; failed to load config; \
     could not load config; specifications of the schema; invalid workflow; .github/workflows/; unable to resolve action; no pg_hba; \
     enotfound; no such host; name or service not known; nodename nor servname; could not translate host name; \
@@ -147,7 +147,7 @@ pub(super) const AUTH: &str = "許可がありません; 权限不够; 权限被
     must be logged in; must be superuser; peer authentication; authentifizierung; authentification; \
     autenticaci; mot de passe; passwort; contrase; keine berechtigung; permiso denegado; permission non; \
     zugriff verweigert; signature expired; request has expired; key is disabled; user is not allowed; \
-    not permitted; privilege; unable to locate credentials; no credentials; credentials not found; \
+    operation not permitted; not permitted to; not permitted for; not permitted by; not permitted on; privilege; unable to locate credentials; no credentials; credentials not found; \
     expired_token; revoked; forbidden by; authorization required; two-factor; totp; \
     authentication failed; authenticationerror; authentication error; \
     authenticationexception; authenticationfailed; not authenticated; unauthenticated; unauthorized; forbidden; \
