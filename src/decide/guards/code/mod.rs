@@ -2,6 +2,7 @@
 //! into the source in place of a repair. Only what the head has and the base has not is looked at.
 
 mod answers;
+mod betrayed;
 mod counters;
 mod detect;
 mod equality;
@@ -15,6 +16,7 @@ mod suppress;
 mod swallow;
 mod unrun;
 mod unthrown;
+mod written;
 
 pub(super) use swallow::is_log;
 
@@ -59,6 +61,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
             answers::check(&tests, old, new, &mut hits);
             leak::check(old, new, &mut hits);
             patched::check(old, new, &mut hits);
+            if !hits.iter().any(|h| h.rule == "special-cased") {
+                betrayed::check(old, new, &mut hits);
+            }
             if new.grammar == Grammar::Rust {
                 hollow::check(file, old, new, &texts, &mut hits);
             }
