@@ -58,6 +58,42 @@ pub(super) fn files<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<File<'d>> {
     diff.changes.iter().map(file).collect()
 }
 
+/// The texts of both sides by their paths: changed files, and those that stand around.
+pub(super) struct Texts<'d> {
+    old: BTreeMap<String, &'d str>,
+    new: BTreeMap<String, &'d str>,
+}
+
+impl<'d> Texts<'d> {
+    pub(super) fn of(diff: &'d Diff, files: &[File<'d>]) -> Self {
+        let mut around = BTreeMap::new();
+        for (path, bytes) in &diff.around.files {
+            if let Ok(text) = std::str::from_utf8(bytes) {
+                around.insert(normal(path), text);
+            }
+        }
+        for file in files {
+            around.remove(&file.normal);
+        }
+        let side = |text: fn(&File<'d>) -> Option<&'d str>| {
+            let changed = files.iter().filter_map(|f| text(f).map(|t| (f.normal.clone(), t)));
+            around.clone().into_iter().chain(changed).collect()
+        };
+        Self {
+            old: side(|f| f.old),
+            new: side(|f| f.new),
+        }
+    }
+
+    pub(super) fn old(&self, path: &str) -> Option<&'d str> {
+        self.old.get(path).copied()
+    }
+
+    pub(super) fn new(&self, path: &str) -> Option<&'d str> {
+        self.new.get(path).copied()
+    }
+}
+
 /// Bytes of text that become trees: a tree takes some forty times as much.
 const TOTAL: usize = 3 << 20;
 

@@ -8,6 +8,7 @@ use super::{
     answer::{dir, is_named_after, path_meant, paths_of, rough_imports},
     collect::is_config,
     path::normal,
+    settings::{Rivals, made_by},
     syntax::Grammar,
 };
 
@@ -77,9 +78,10 @@ fn configs<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec<
     for path in changed {
         above.extend(path.match_indices('/').map(|(at, _)| &path[..at]));
     }
+    let (rivals, makes) = (Rivals::of(changed), made_by(changed));
     let is_one = |c: &&Candidate<'d>| {
         let name = c.normal.rsplit('/').next().unwrap_or_default();
-        is_config(name) && above.contains(dir(&c.normal))
+        (is_config(name) || rivals.has(&c.normal) || makes(&c.normal)) && above.contains(dir(&c.normal))
     };
     candidates.iter().filter(is_one).map(|c| c.path).collect()
 }

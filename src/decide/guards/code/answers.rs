@@ -67,7 +67,7 @@ impl<'x, 'd> Tests<'x, 'd> {
     }
 
     /// One check has all of these.
-    fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
+    pub(super) fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
         self.examples
             .get_or_init(|| self.read())
             .iter()
@@ -95,7 +95,7 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
             continue;
         };
         let inputs = equal_to(new, *condition);
-        if answers(tests, old, new, id, &inputs, *then) {
+        if answers(tests, old, new, id, &inputs, *then) || super::written::answers(tests, new, id, *condition, *then) {
             hits.push(reject("special-cased", new, id, WHY));
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
             .flat_map(inside)
             .filter(|p| is_literal(new, *p) && !is_bound(new, *p))
             .collect();
-        if answers(tests, old, new, id, &inputs, *body) {
+        if answers(tests, old, new, id, &inputs, *body) || super::written::in_arm(tests, new, id, &inputs, *body) {
             hits.push(reject("special-cased", new, id, WHY));
         }
     }
@@ -125,7 +125,7 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
     }
 }
 
-fn is_literal(ast: &Ast<'_>, id: Id) -> bool {
+pub(super) fn is_literal(ast: &Ast<'_>, id: Id) -> bool {
     matches!(ast.kind(id), Kind::Text | Kind::Number) && ast.kids(id).is_empty()
 }
 
@@ -137,7 +137,7 @@ fn is_bound(ast: &Ast<'_>, id: Id) -> bool {
         .any(|up| ast.source(up).contains("..") || ast.flat(up).starts_with("in "))
 }
 
-fn value(ast: &Ast<'_>, id: Id) -> String {
+pub(super) fn value(ast: &Ast<'_>, id: Id) -> String {
     match ast.kind(id) {
         Kind::Number => literal::number(ast.source(id)),
         Kind::Text => literal::text(ast.source(id)),
@@ -185,7 +185,7 @@ fn equal_to(ast: &Ast<'_>, id: Id) -> Vec<Id> {
 }
 
 /// Values that stand in too many programs to tell anything.
-fn is_trivial(value: &str) -> bool {
+pub(super) fn is_trivial(value: &str) -> bool {
     matches!(value, "0" | "1" | "-1" | "\"\"" | "true" | "false" | "null") || value.len() <= 3 && value.starts_with('"')
 }
 
@@ -239,7 +239,7 @@ fn answers(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, 
 }
 
 /// The literals of what a branch gives back, when nothing else goes into it.
-fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
+pub(super) fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
     let statements = ast.statements(then);
     let [only] = statements.as_slice() else { return None };
     let result = match ast.kind(*only) {
@@ -347,18 +347,51 @@ fn is_table_of_answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id) -> bool {
         return false;
     }
     let pairs: Vec<Id> = ast.kids_of(id, Kind::Pair).collect();
+    if only_reckoned_with(ast, id) {
+        return false;
+    }
     pairs.iter().any(|pair| {
         let [key, answer] = ast.kids(*pair) else { return false };
         let literals: Vec<Id> = ast.walk(*answer).filter(|n| is_literal(ast, *n)).collect();
         let made = matches!(ast.kind(*answer), Kind::List | Kind::Map);
-        if !is_literal(ast, *key) || !(is_literal(ast, *answer) || made && !literals.is_empty()) {
+        if !(is_literal(ast, *answer) || made && !literals.is_empty()) {
+            return false;
+        }
+        let outputs: Vec<String> = literals.iter().map(|l| value(ast, *l)).collect();
+        if ast.kind(*key) == Kind::List {
+            return super::written::is_known(tests, &super::written::elements(ast, *key), &outputs);
+        }
+        if !is_literal(ast, *key) {
             return false;
         }
         let input = value(ast, *key);
-        let outputs: Vec<String> = literals.iter().map(|l| value(ast, *l)).collect();
         let whole = input
             .trim_matches('"')
             .contains(|c: char| c.is_ascii_digit() || c == ' ');
+        if super::written::is_known(tests, &super::written::parts(&input), &outputs) {
+            return true;
+        }
         !is_trivial(&input) && (local || whole) && tests.know(&[input], &outputs)
-    })
+    }) || super::written::is_looked_up(tests, ast, id, &pairs)
+}
+
+/// A local table of which every use is a part of a sum or product: rates, and no results.
+fn only_reckoned_with(ast: &Ast<'_>, id: Id) -> bool {
+    let Some(assign) = ast.above(id).next().filter(|up| ast.kind(*up) == Kind::Assign) else {
+        return false;
+    };
+    let Some(function) = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda)) else {
+        return false;
+    };
+    let name = ast.path(ast.kids(assign)[0]);
+    let uses: Vec<Id> = ast
+        .walk(function)
+        .filter(|n| ast.kind(*n) == Kind::Name && ast.word(*n) == name && ast.kids(assign)[0] != *n)
+        .collect();
+    let reckons = |n: Id| {
+        ast.above(n)
+            .take_while(|up| *up != function)
+            .any(|up| ast.kind(up) == Kind::Binary && matches!(ast.word(up), "*" | "/" | "+" | "-" | "%" | "**" | "//"))
+    };
+    !uses.is_empty() && uses.iter().all(|n| reckons(*n))
 }

@@ -223,7 +223,7 @@ fn counted(ast: &Ast<'_>, id: Id) -> bool {
 }
 
 /// A file with an entry of a program reads its arguments.
-fn starts_program(ast: &Ast<'_>) -> bool {
+pub(super) fn starts_program(ast: &Ast<'_>) -> bool {
     let main =
         |n: &Id| ast.kind(*n) == Kind::Function && matches!(ast.word(*n), "main" | "cli" | "run_cli" | "parse_args");
     let words = [
@@ -237,6 +237,16 @@ fn starts_program(ast: &Ast<'_>) -> bool {
         "argparse",
     ];
     ast.walk(Ast::ROOT).any(|n| main(&n)) || words.iter().any(|w| ast.text.contains(w))
+}
+
+/// Exactly the name of a runner, in small letters or with a capital.
+pub(super) fn is_runner_name(text: &str) -> bool {
+    words_of(RUNNERS).any(|r| text.eq_ignore_ascii_case(r))
+}
+
+/// A variable that only runners and automation set; short words for an environment tell too little alone.
+pub(super) fn is_variable_name(text: &str) -> bool {
+    text.contains('_') && listed(VARIABLES, text)
 }
 
 fn is_runner(text: &str) -> bool {

@@ -69,8 +69,37 @@ fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
     let says = |v: Id| words.contains(&ast.source(v));
     value.is_some_and(|v| {
         let or = ast.kind(v) == Kind::Binary && matches!(ast.word(v), "||" | "or");
-        says(v) || or && ast.kids(v).iter().any(|k| says(*k)) || asks_the_kind(ast, v) && has_fields(ast, id)
+        says(v)
+            || or && ast.kids(v).iter().any(|k| says(*k))
+            || asks_the_kind(ast, v) && has_fields(ast, id)
+            || asks_for_nothing(ast, v)
     })
+}
+
+/// `not (other is None)`, `other !== null`: all but nothing is the same.
+fn asks_for_nothing(ast: &Ast<'_>, id: Id) -> bool {
+    let nothing = |n: Id| matches!(ast.source(n), "None" | "null" | "nil" | "undefined" | "NULL");
+    match ast.kind(id) {
+        Kind::Not => ast.kids(id).first().is_some_and(|k| is_nothing(ast, *k, &["is", "==", "==="])),
+        Kind::Block if ast.kids(id).len() == 1 => asks_for_nothing(ast, ast.kids(id)[0]),
+        Kind::Binary => {
+            let both = matches!(ast.word(id), "is not" | "!=" | "!==");
+            both && ast.kids(id).iter().any(|k| nothing(*k))
+        }
+        _ => false,
+    }
+}
+
+fn is_nothing(ast: &Ast<'_>, id: Id, operators: &[&str]) -> bool {
+    match ast.kind(id) {
+        Kind::Block if ast.kids(id).len() == 1 => is_nothing(ast, ast.kids(id)[0], operators),
+        Kind::Binary => {
+            let named = |n: &Id| matches!(ast.source(*n), "None" | "null" | "nil" | "undefined");
+            operators.contains(&ast.word(id)) && ast.kids(id).iter().any(named)
+        }
+        Kind::Call => ast.chain(id).last().is_some_and(|l| l.name == "nil?"),
+        _ => false,
+    }
 }
 
 /// `isinstance(other, Colour)`, `other instanceof Batch`, `other.is_a?(Sap)`

@@ -2,15 +2,21 @@
 //! into the source in place of a repair. Only what the head has and the base has not is looked at.
 
 mod answers;
+mod betrayed;
 mod counters;
 mod detect;
 mod equality;
+mod hollow;
 mod infra;
 mod leak;
 mod mocks;
+mod patched;
+mod planted;
 mod suppress;
 mod swallow;
+mod unrun;
 mod unthrown;
+mod written;
 
 pub(super) use swallow::is_log;
 
@@ -18,8 +24,8 @@ use std::collections::BTreeSet;
 
 use super::{
     Diff, Hit, Kind,
-    syntax::{Ast, Id, Kind as Node},
-    view::{File, Trees},
+    syntax::{Ast, Grammar, Id, Kind as Node},
+    view::{File, Texts, Trees},
 };
 use crate::model::evidence::GuardVerdict;
 
@@ -27,6 +33,8 @@ use crate::model::evidence::GuardVerdict;
 pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
     let tests = answers::Tests::of(diff, files, trees);
+    let (texts, modules) = (Texts::of(diff, files), planted::Modules::of(diff));
+    let all: Vec<&Ast<'_>> = trees.new.values().collect();
     for (at, file) in files.iter().enumerate() {
         let Some(new) = trees.new.get(&at) else {
             if file.is_source() && file.grammar.is_none() {
@@ -42,6 +50,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
         if matches!(file.kind, Kind::Test(_) | Kind::Runner) || file.name().contains("setup") {
             infra::check(file, old, new, &mut hits);
             mocks::check(file, old, new, &mut hits);
+            unrun::check(file, old, new, &all, &mut hits);
+            hollow::check(file, old, new, &texts, &mut hits);
+            planted::check(&modules, old, new, &mut hits);
         } else if file.is_source() {
             detect::check(old, new, &mut hits);
             swallow::check(old, new, &mut hits);
@@ -49,10 +60,18 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
             counters::check(old, new, &mut hits);
             answers::check(&tests, old, new, &mut hits);
             leak::check(old, new, &mut hits);
+            patched::check(old, new, &mut hits);
+            if !hits.iter().any(|h| h.rule == "special-cased") {
+                betrayed::check(old, new, &mut hits);
+            }
+            if new.grammar == Grammar::Rust {
+                hollow::check(file, old, new, &texts, &mut hits);
+            }
         }
         equality::check(old, new, &mut hits);
         out.extend(hits.into_iter().map(|hit| (at, hit)));
     }
+    out.extend(planted::plugins(files, trees));
     out.extend(suppress::check(diff, files, trees));
     out
 }

@@ -85,6 +85,7 @@ impl Scan<'_, '_> {
                     "TestAbortedException",
                     "Skipped",
                     "XCTSkip",
+                    "skip.Exception",
                 ]
                 .iter()
                 .any(|w| source.contains(w))
@@ -187,7 +188,8 @@ pub(super) fn is_skip(ast: &Ast<'_>, id: Id) -> bool {
             | "suite"
             | "assumptions"
     );
-    let bare = links.len() == 1 && matches!(ast.grammar, Grammar::Ruby | Grammar::Python);
+    let bare = links.len() == 1
+        && (matches!(ast.grammar, Grammar::Ruby | Grammar::Python) || ast.grammar.is_script() && is_given(ast, id, last.name));
     let word = plain(last.name);
     let lambda = last.args.iter().flatten().any(|a| ast.kind(*a) == Kind::Lambda);
     if word == "abort" && matches!(owner.as_str(), "assumptions" | "assume") {
@@ -196,4 +198,14 @@ pub(super) fn is_skip(ast: &Ast<'_>, id: Id) -> bool {
     words::skips(&word)
         && (owned && links.len() > 1 || bare && matches!(word.as_str(), "skip" | "pending" | "omit"))
         && !lambda
+}
+
+/// A name that the function around it takes out of what it is given: `({ skip }) => skip()`.
+fn is_given(ast: &Ast<'_>, id: Id, name: &str) -> bool {
+    let lambdas = ast.above(id).filter(|up| ast.kind(*up) == Kind::Lambda);
+    let params = lambdas.filter_map(|l| ast.first_of(l, Kind::Params));
+    params.into_iter().any(|p| {
+        let source = ast.source(p);
+        source.contains('{') && source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name)
+    })
 }

@@ -12,6 +12,12 @@ pub fn apply(patches: &[FilePatch], base: &BTreeMap<Vec<u8>, Side>) -> Result<Ve
     let mut out: BTreeMap<Vec<u8>, FileChange> = BTreeMap::new();
     for patch in patches {
         let old = old_side(patch, base)?;
+        if let Some(path) = patch.new_path.as_ref().filter(|_| patch.old_path.is_none())
+            && entry(&mut out, path, base).new.is_some()
+        {
+            let name = String::from_utf8_lossy(path);
+            return Err(PatchError::new(patch.line, format!("{name:?} is made, but it is in the base")));
+        }
         let new = new_side(patch, old)?;
         let kept = patch.copy || patch.old_path == patch.new_path;
         if let Some(path) = patch.old_path.as_ref().filter(|_| !kept) {

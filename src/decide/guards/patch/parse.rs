@@ -10,31 +10,76 @@ struct Reader<'a> {
     at: usize,
 }
 
-/// All files of a patch, in its order. Text between them is ignored, as git does.
+/// How a patch is made whatever is configured.
+const HOW: &str = "make it with: git -c color.ui=never diff --no-ext-diff --no-textconv --binary --src-prefix=a/ --dst-prefix=b/ BASE HEAD";
+
+/// All files of a patch, in its order. What stands between them and is no message of a commit is an error: nobody can
+/// say what it would change.
 pub fn parse(diff: &[u8]) -> Result<Vec<FilePatch>, PatchError> {
+    let diff = diff.strip_prefix(b"\xef\xbb\xbf").unwrap_or(diff);
     let mut reader = Reader {
         lines: diff.split_inclusive(|b| *b == b'\n').collect(),
         at: 0,
     };
     let mut out = Vec::new();
+    let mut message = false;
     while let Some(line) = reader.peek() {
         if line.starts_with(b"diff --git ") {
             out.push(reader.git_file()?);
+            message = false;
         } else if line.starts_with(b"--- ") && reader.ahead(1).is_some_and(|l| l.starts_with(b"+++ ")) {
             out.push(reader.plain_file()?);
+            message = false;
         } else if line.starts_with(b"@@ -") || line.starts_with(b"diff --cc ") || line.starts_with(b"diff --combined ")
         {
             return Err(reader.error("a hunk without a file, or a combined diff"));
         } else {
+            message |= is_commit(line);
+            if !message && !is_between(line) {
+                return Err(reader.error(format!("this is no part of a patch; {HOW}")));
+            }
             reader.at += 1;
         }
     }
+    if out.is_empty() && diff.iter().any(|b| !b.is_ascii_whitespace()) {
+        return Err(PatchError::new(1, format!("no change can be read in it; {HOW}")));
+    }
+    once(&out)?;
     Ok(out)
 }
 
-/// The paths of the base that these patches read.
+/// The head of a commit as `git show`, `git log` and `git format-patch` write it; its message follows.
+fn is_commit(line: &[u8]) -> bool {
+    let rest = line.strip_prefix(b"commit ").or(line.strip_prefix(b"From "));
+    rest.is_some_and(|r| r.len() >= 7 && r[..7].iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Lines that other programs put between files, and the end of a mail.
+fn is_between(line: &[u8]) -> bool {
+    let starts = [b"diff -".as_slice(), b"Index: ", b"====", b"-- "];
+    let version = line.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    line.is_empty() || line == b"--" || version || starts.iter().any(|s| line.starts_with(s)) && !line.contains(&0x1b)
+}
+
+/// A path that is changed twice has a state in between, which no base shows.
+fn once(patches: &[FilePatch]) -> Result<(), PatchError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for patch in patches {
+        if let Some(path) = patch.new_path.as_ref().filter(|p| !seen.insert((*p).clone())) {
+            let name = String::from_utf8_lossy(path);
+            let why = format!("{name:?} is changed a second time; {HOW}");
+            return Err(PatchError::new(patch.line, why));
+        }
+    }
+    Ok(())
+}
+
+/// The paths of the base that these patches read, or may not find there.
 pub fn base_paths(patches: &[FilePatch]) -> Vec<Vec<u8>> {
-    let mut paths: Vec<Vec<u8>> = patches.iter().filter_map(|p| p.old_path.clone()).collect();
+    let mut paths: Vec<Vec<u8>> = patches
+        .iter()
+        .filter_map(|p| p.old_path.clone().or_else(|| p.new_path.clone()))
+        .collect();
     paths.sort();
     paths.dedup();
     paths
@@ -57,7 +102,11 @@ impl<'a> Reader<'a> {
     fn git_file(&mut self) -> Result<FilePatch, PatchError> {
         let head = self.peek().unwrap_or_default();
         let mut file = self.new_file();
-        let (mut old, mut new) = split_names(&head[b"diff --git ".len()..]).unzip();
+        let names = &head[b"diff --git ".len()..];
+        if is_without_prefix(names) {
+            return Err(self.error(format!("the names have no a/ and b/ before them; {HOW}")));
+        }
+        let (mut old, mut new) = split_names(names).unzip();
         let (mut created, mut deleted) = (false, false);
         self.at += 1;
         while let Some(line) = self.peek() {
@@ -322,6 +371,12 @@ fn split_names(text: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
         let at = text.windows(3).position(|w| w == b" b/")?;
         Some((strip_first(&text[..at]), strip_first(&text[at + 1..])))
     })
+}
+
+/// Both names are one, to the first letter: `x.py x.py`.
+fn is_without_prefix(text: &[u8]) -> bool {
+    let half = text.len() / 2;
+    text.len() % 2 == 1 && text[half] == b' ' && text[..half] == text[half + 1..]
 }
 
 /// A name in double quotes with the escapes of C, and what stands behind it.

@@ -260,7 +260,7 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::Repeats if number(is).is_some_and(|n| n > 0.0) => weaker(format!("{name} repeats what fails")),
         Trend::Severity if severity(is) == Some(0) => weaker(format!("{name} is switched off")),
         Trend::LeftOut => weaker(format!("{name} leaves something out")),
-        Trend::Condition if conditioned && !is_always(is) => {
+        Trend::Condition if (conditioned || is_of_all(path)) && !is_always(is) => {
             weaker(format!("{name} makes it run only where a condition holds"));
         }
         Trend::Limit if is_findings(path) && number(is).is_some_and(|n| n > 0.0) => {
@@ -279,6 +279,17 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
         Trend::Shell if !stops(is) => weaker(format!("{name} goes on after a failure")),
         _ => {}
+    }
+}
+
+/// A filter that needs no neighbour: it holds for the tests that are there. (An example or a program of its own may need
+/// a feature.)
+fn is_of_all(path: &[String]) -> bool {
+    let last = path.iter().rev().find(|k| !k.starts_with('[')).map(|k| plain(k));
+    match last.as_deref() {
+        Some("defaultfilter") => true,
+        Some("requiredfeatures") => path.first().is_some_and(|k| k == "test"),
+        _ => false,
     }
 }
 
@@ -464,6 +475,11 @@ pub(super) fn script(name: &str, old: &[Command], new: &[Command], line: u32, ou
         };
         let other = rest.remove(at);
         let is = other.words.join(" ").replace('\u{0}', "");
+        let turned = |c: &Command| c.words.iter().any(|w| w == shell::TURNED);
+        if turned(&other) && !turned(&command) {
+            out.weaker(format!("{name} takes a failure for success"), line, &shown, &is);
+            continue;
+        }
         match flags::compare(&command, &other) {
             Change::Weaker(why) => out.weaker(format!("{name}: {why}"), line, &shown, &is),
             Change::Other => out.unknown("a command changes in a way that is not known", line, &shown, &is),

@@ -103,7 +103,7 @@ const TAKEN_IN: &str = "\
     requiredplugins packages enabledrules rulesdir events jobs workspaces";
 
 const CONDITIONS: &str = "\
-    if when only rules condition runif skipif defaultfilter changes";
+    if when only rules condition runif skipif defaultfilter changes requiredfeatures";
 
 const COMMANDS: &str = "\
     run script scripts beforescript afterscript command commands entry cmd cmds exec bash sh pwsh powershell \
@@ -216,7 +216,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
             return Trend::Limit;
         }
     }
-    if is(SET_UP) || within(&["alias", "modulenamemapper"]) {
+    // What code goes through before it runs, where it is a program of this tree.
+    let local = within(&["transform"]) || matches!(last.as_str(), "plugins" | "presets") && element;
+    let from_here = value.starts_with("./") || value.starts_with("../") || value.starts_with("<rootDir>");
+    if is(SET_UP) || within(&["alias", "modulenamemapper"]) || local && from_here {
         return Trend::SetUp;
     }
     if is(CONDITIONS) && !flag {
@@ -304,7 +307,7 @@ pub(super) fn weight(value: &str) -> Option<u8> {
 pub(super) fn is_gate(normal: &str) -> bool {
     let name = normal.rsplit('/').next().unwrap_or_default();
     let starts = "\
-        tsconfig jsconfig jest.config vitest. vite.config playwright.config cypress.config .mocharc .nycrc .c8rc \
+        tsconfig jsconfig babel.config jest.config vitest. vite.config playwright.config cypress.config .mocharc .nycrc .c8rc \
         stryker. ava.config karma.conf wdio.conf eslint.config .eslintrc biome.json .stylelintrc \
         stylelint.config codecov. .codecov. .golangci. phpunit.xml phpstan psalm.xml checkstyle spotbugs detekt \
         .pre-commit-config lefthook. .lintstagedrc .rubocop next.config taskfile justfile makefile gnumakefile \
@@ -317,7 +320,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         .swiftlint.yml sonar-project.properties .codeclimate.yml coveralls.json .coveralls.yml \
         directory.build.props .editorconfig lerna.json guardfile phpcs.xml .travis.yml .drone.yml appveyor.yml \
         .gitlab-ci.yml .simplecov infection.json infection.json5 hadolint.yaml .hadolint.yaml .shellcheckrc .standard.yml .erb-lint.yml .reek.yml \
-        analysis_options.yaml buildkite.yml simplecov.rb gradle.properties maven.config .swcrc";
+        analysis_options.yaml buildkite.yml .babelrc lefthook-local.yml .rspec-local simplecov.rb gradle.properties maven.config .swcrc";
     let dirs = [
         "/.github/workflows/",
         "/.github/actions/",

@@ -1,32 +1,41 @@
 //! The layer of configuration: what runners, checkers and automation are told, as data with a direction. Stricter is
 //! not weaker.
 
+mod beside;
 mod flags;
 mod groovy;
 mod judge;
 mod keyed;
 mod keys;
 mod leak;
+mod make;
 mod read;
 mod recipes;
+mod rivals;
 mod shell;
 
-use super::{Diff, Hit, Kind, view::File};
+use super::{
+    Diff, Hit, Kind,
+    view::{File, Texts},
+};
 use crate::model::evidence::GuardVerdict;
 use judge::Judged;
 use read::{Format, format, read};
 
+pub(super) use beside::made_by;
 pub(super) use read::Setting;
+pub(super) use rivals::Rivals;
 
 /// Findings, each with the index of its file.
 pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
+    let texts = Texts::of(diff, files);
     for (at, file) in files.iter().enumerate() {
         let mut judged = Judged::default();
         if is_script(file) && gates(diff, files, file) {
             script(file, &mut judged);
         } else if keys::is_gate(&file.normal) {
-            gate(file, &mut judged);
+            gate(file, &texts, &mut judged);
         }
         if is_script(file) && judged.hits.is_empty() {
             judged.hits.extend(goes_on(file));
@@ -38,6 +47,8 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
         }
         out.extend(judged.hits.into_iter().map(|hit| (at, hit)));
     }
+    out.extend(rivals::check(diff, files, &texts));
+    out.extend(beside::check(diff, files, &texts));
     out
 }
 
@@ -46,8 +57,17 @@ pub(super) fn read_settings(text: &str, name: &str) -> Option<Vec<Setting>> {
     read(text, format(name)?)
 }
 
-fn gate(file: &File<'_>, out: &mut Judged) {
-    let (old, new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
+fn gate(file: &File<'_>, texts: &Texts<'_>, out: &mut Judged) {
+    let included;
+    let (mut old, mut new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
+    if recipes::is_make(file.name()) {
+        let folder = super::answer::dir(&file.normal);
+        included = (
+            make::with_included(old, folder, |path| texts.old(path)),
+            make::with_included(new, folder, |path| texts.new(path)),
+        );
+        (old, new) = (&included.0, &included.1);
+    }
     if file.change.new.is_none() {
         let why = "what runs or checks the code is deleted";
         return out.weaker(why, 1, file.name(), "");
@@ -55,7 +75,7 @@ fn gate(file: &File<'_>, out: &mut Judged) {
     if recipes::compare(file.name(), old, new, out) && file.name() != "rakefile" {
         return;
     }
-    if file.name() == ".rspec" {
+    if matches!(file.name(), ".rspec" | ".rspec-local") {
         return judge::program_options(old, new, out);
     }
     let Some(format) = format(file.name()) else {
@@ -69,7 +89,13 @@ fn gate(file: &File<'_>, out: &mut Judged) {
         }
         return;
     };
-    let (Some(was), Some(is)) = (read(old, format), read(new, format)) else {
+    // A file that was not there said nothing.
+    let was = if file.change.old.is_none() {
+        Some(Vec::new())
+    } else {
+        read(old, format)
+    };
+    let (Some(was), Some(is)) = (was, read(new, format)) else {
         let hit = Hit::new(
             "unreadable",
             GuardVerdict::NeedsHuman,

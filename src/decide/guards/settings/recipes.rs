@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     judge::{Judged, script},
+    make::make,
     shell::{self, Command},
 };
 use crate::decide::guards::{
@@ -13,15 +14,19 @@ use crate::decide::guards::{
 
 /// A target: what it needs, and its commands.
 #[derive(Debug, Default)]
-struct Target {
-    needs: Vec<String>,
-    lines: Vec<Command>,
-    line: u32,
+pub(super) struct Target {
+    pub(super) needs: Vec<String>,
+    pub(super) lines: Vec<Command>,
+    pub(super) line: u32,
     /// It runs under a condition of its own.
     conditional: bool,
 }
 
-type Targets = BTreeMap<String, Target>;
+pub(super) type Targets = BTreeMap<String, Target>;
+
+pub(super) fn is_make(name: &str) -> bool {
+    matches!(name, "makefile" | "gnumakefile") || extension(name) == "mk"
+}
 
 /// Compares the recipes of two files of this name; false when it has none.
 pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> bool {
@@ -86,65 +91,6 @@ fn number_of(target: &str, before: &Target, after: &Target, line: u32, out: &mut
         );
     }
     true
-}
-
-/// Variables count as commands of their name: `FLAGS ?= -race`.
-fn make(text: &str) -> Targets {
-    let mut out = Targets::new();
-    let mut current = String::new();
-    let joined = text.replace("\\\n", " ");
-    // make gives each line to a shell of its own, in which the last command alone counts.
-    let stops = joined
-        .lines()
-        .any(|l| l.trim_start().starts_with(".SHELLFLAGS") && l.split_whitespace().any(is_stop_flag));
-    let default = if stops {
-        shell::Default::Stops
-    } else {
-        shell::Default::GoesOn
-    };
-    for (at, raw) in joined.lines().enumerate() {
-        let line = raw.trim_end();
-        if line.trim().is_empty() || line.trim_start().starts_with('#') {
-            continue;
-        }
-        let indented = line.starts_with(['\t', ' ']);
-        if indented {
-            let target = out.entry(current.clone()).or_default();
-            let body = line.trim_start();
-            let marks: String = body.chars().take_while(|c| matches!(c, '-' | '@' | '+')).collect();
-            let lenient = marks.contains('-');
-            let found = shell::commands(&body[marks.len()..], default);
-            target.lines.extend(found.into_iter().map(|c| Command {
-                counts: c.counts && !lenient,
-                ..c
-            }));
-            continue;
-        }
-        let assigned = ["?=", ":=", "+=", "="].iter().find_map(|op| line.split_once(op));
-        if let Some((name, value)) = assigned.filter(|(name, _)| !name.contains(':') || line.contains(":=")) {
-            let target = out
-                .entry(format!("variable {}", name.trim().trim_end_matches(':')))
-                .or_default();
-            target.line = u32::try_from(at + 1).unwrap_or(1);
-            target
-                .lines
-                .extend(shell::commands(&format!("options {value}"), shell::Default::Stops));
-        } else if let Some((name, needs)) = line.split_once(':') {
-            name.trim().clone_into(&mut current);
-            let target = out.entry(current.clone()).or_default();
-            target.line = u32::try_from(at + 1).unwrap_or(1);
-            target.needs.extend(
-                needs
-                    .split('#')
-                    .next()
-                    .unwrap_or_default()
-                    .split_whitespace()
-                    .map(str::to_owned),
-            );
-        }
-    }
-    out.remove(".PHONY");
-    out
 }
 
 /// Each stage of a pipeline is a target, with the lines that it gives to a shell.
@@ -218,12 +164,6 @@ fn blocks(line: &str) -> Vec<&str> {
     out.push(line[from..].trim());
     out.retain(|part| !part.is_empty());
     out
-}
-
-/// `-e`, `-ec`, `-euo`
-fn is_stop_flag(word: &str) -> bool {
-    word.strip_prefix('-')
-        .is_some_and(|flags| flags.contains('e') && flags.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
 /// Each stage is a target.

@@ -25,6 +25,9 @@ enum Token {
     Line,
 }
 
+/// The last word of a command whose failure is success: `! pytest`.
+pub(super) const TURNED: &str = "\u{0}!";
+
 const OPS: [&str; 11] = ["&&", "||", ";;", "|&", ";", "|", "&", "(", ")", ">", "<"];
 
 /// The commands of a script, in its order.
@@ -101,9 +104,19 @@ impl State {
         while words.first().is_some_and(|w| is_prefix(w)) {
             words.remove(0);
         }
+        let turned = words.first().is_some_and(|w| w == "!");
+        if turned {
+            words.remove(0);
+            while words.first().is_some_and(|w| is_prefix(w)) {
+                words.remove(0);
+            }
+        }
         unwrap(&mut words);
         if words.is_empty() {
             return;
+        }
+        if turned {
+            words.push(TURNED.to_owned());
         }
         self.options(&words);
         let excuse = matches!(words[0].as_str(), "true" | ":" | "echo" | "printf")
@@ -202,7 +215,7 @@ fn is_prefix(word: &str) -> bool {
     assigns
         || matches!(
             word,
-            "!" | "then"
+            "then"
                 | "else"
                 | "do"
                 | "{"
