@@ -392,7 +392,7 @@ fn no_signal(why: &NoSignal) -> Fault {
             Exit::Usage,
             format!(
                 "there is nothing to repair: {} and no failure on the commit that is live",
-                crate::text::count(u64::try_from(*n).unwrap_or(u64::MAX), "test")
+                crate::render::page::count(u64::try_from(*n).unwrap_or(u64::MAX), "test")
             ),
         ),
         NoSignal::Unreadable(why) => Fault::new(Exit::Usage, format!("the tests give no signal: {why}")),
@@ -413,7 +413,7 @@ fn untouched(
         None => screen.tell(Told::Step(vec![format!(
             "{} is as it was: {} compared",
             path.display(),
-            crate::text::count(u64::try_from(after.len()).unwrap_or(u64::MAX), "file")
+            crate::render::page::count(u64::try_from(after.len()).unwrap_or(u64::MAX), "file")
         )])),
         Some(first) => missing.push(format!(
             "{} changed in your own copy meanwhile ({} in all)",

@@ -250,7 +250,8 @@ fn folded(page: &mut Page, words: &PrWords<'_>) {
     let samples: Vec<String> = words.broke.samples.iter().take(2).map(|s| block(s, 3_000)).collect();
     page.fold("Error, redacted", &samples);
     page.fold("What was refused", &refused(words.tried));
-    if let Some(proof) = words.proof.filter(|p| !p.red.is_empty()) {
+    // One line stands in the table.
+    if let Some(proof) = words.proof.filter(|p| p.red.trim().contains('\n')) {
         page.fold("Message of the red run", &[block(&untrusted(&proof.red), 2_000)]);
     }
     if let Some(audit) = words.audit.filter(|a| !a.reasons.is_empty()) {
@@ -337,7 +338,8 @@ fn held<'a>(words: &PrWords<'a>) -> Vec<(Vec<&'static str>, &'a str)> {
 fn footer(words: &PrWords<'_>) -> String {
     let mut text = String::new();
     for (who, held) in held(words) {
-        let _ = writeln!(text, "Ran {} ({}).", super::inert::words(held), who.join(", "));
+        let who = upper(&who.join(" and "));
+        let _ = writeln!(text, "{who} ran {}.", super::inert::words(held));
     }
     if !words.ignored_checks.is_empty() {
         let _ = writeln!(
@@ -360,6 +362,13 @@ fn footer(words: &PrWords<'_>) -> String {
         let _ = write!(text, " · ${usd:.2}");
     }
     text
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `1,104`.

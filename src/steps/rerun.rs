@@ -24,7 +24,7 @@ use crate::{
 pub(super) async fn rerun(ctx: &Ctx, claim: &Claim, facts: &Facts, run: &RedRun, why: &str) -> Result<()> {
     let name = github_name(ctx.repo(&facts.incident.repo)?)?;
     let github = ctx.github();
-    let key = keys::rerun(facts.id(), run.id);
+    let key = keys::rerun(facts.id(), run.id, run.attempt);
     // Another incident of the same run, or a person, may have been first: the run is not asked for twice.
     let find = async || -> Result<Option<Value>> {
         let is = github.run(name, run.id).await?;

@@ -7,6 +7,7 @@ mod culprit;
 mod flakes;
 mod landing;
 mod moves;
+mod page;
 mod person;
 pub(crate) mod prepared;
 mod rerun;

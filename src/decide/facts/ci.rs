@@ -37,7 +37,10 @@ pub struct CiWitness {
 pub struct Rerun {
     /// The run of which they were asked for, and when.
     pub sent: Option<(RedRun, DateTime<Utc>)>,
+    /// What came of the newest one.
     pub end: Option<RerunEnd>,
+    /// How many of them were red again.
+    pub reds: u32,
 }
 
 /// What came of it.

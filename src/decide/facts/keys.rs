@@ -13,8 +13,8 @@ pub fn push_witness(attempt: &AttemptId, commit: &Sha) -> String {
 pub fn drop_witness(pushed: &str) -> String {
     format!("drop_witness:{}", pushed.split_once(':').map_or(pushed, |(_, of)| of))
 }
-pub fn rerun(incident: &IncidentId, run: u64) -> String {
-    format!("rerun:{incident}:{run}")
+pub fn rerun(incident: &IncidentId, run: u64, attempt: u64) -> String {
+    format!("rerun:{incident}:{run}:{attempt}")
 }
 pub fn open_pull(incident: &IncidentId) -> String {
     format!("open_pr:{incident}")

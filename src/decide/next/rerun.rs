@@ -1,6 +1,7 @@
 //! The cheapest remedy: the failed jobs of a red run, once more on the same commit, before any model is asked. Only where
 //! something speaks for a flake or for what CI runs on, or nothing speaks for the code; only of the commit that the default
-//! branch is at, since an older one's jobs might deploy it; and once.
+//! branch is at, since an older one's jobs might deploy it; and once. What is known to come and go, and end-to-end tests, run
+//! up to five times: green once shows the flake.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -10,10 +11,12 @@ use crate::{
     model::{
         Mode,
         checks::{CheckState, RedRun},
-        incident::{FailureType, IncidentOutcome, TriageVerdict},
+        incident::{FailureType, IncidentOutcome, Triage, TriageVerdict},
     },
 };
 
+/// Red reruns of what may come and go, after which it is a failure like any other.
+const MOST_REDS: u32 = 5;
 /// Failed tries after which the next remedy is tried instead.
 const TRIES: u32 = 3;
 /// For so long the jobs may not have ended.
@@ -23,16 +26,24 @@ const END: TimeDelta = TimeDelta::hours(3);
 pub fn comes_first(facts: &Facts, policy: &Policy) -> bool {
     match &facts.rerun.end {
         Some(RerunEnd::Green) => return true,
+        Some(RerunEnd::Red) if again(facts) => {}
         Some(RerunEnd::Red | RerunEnd::Nothing(_)) => return false,
+        None if facts.rerun.sent.is_some() => return true,
         None => {}
-    }
-    if facts.rerun.sent.is_some() {
-        return true;
     }
     let untouched = facts.attempts.is_empty() && facts.pull.is_none() && facts.merge.is_none();
     let allowed = policy.reruns && policy.rung >= Mode::MonitorOnly && facts.paused.is_none();
     let alone = facts.cause.security.is_none() && !facts.cause.is_down;
     untouched && allowed && alone && facts.cause.red_run.is_some() && doubt(facts).is_some()
+}
+
+/// Red once says little about what comes and goes.
+fn again(facts: &Facts) -> bool {
+    let cause = &facts.cause;
+    let green_too = cause.red_run.as_ref().is_some_and(|run| run.green_too);
+    let is_e2e = |triage: &Triage| triage.verdict == TriageVerdict::Bug && triage.failure_type == FailureType::E2e;
+    let may_go = cause.flaky_before || green_too || facts.triage.as_ref().is_some_and(is_e2e);
+    may_go && facts.rerun.reds < MOST_REDS
 }
 
 /// What speaks against the code being the cause, for people.
@@ -74,11 +85,11 @@ fn doubt(facts: &Facts) -> Option<&'static str> {
 }
 
 pub(super) fn need(facts: &Facts) -> Need {
-    let sent = facts.rerun.sent.is_some();
+    let waits = facts.rerun.sent.is_some() && facts.rerun.end.is_none();
     Need {
-        stop: !sent,
-        base: !sent,
-        rerun: sent && facts.rerun.end.is_none(),
+        stop: !waits,
+        base: !waits,
+        rerun: waits,
         ..Need::default()
     }
 }
@@ -87,13 +98,16 @@ pub(super) fn remedy(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
     if !comes_first(facts, policy) {
         return None;
     }
-    if facts.rerun.end.is_some() {
-        return Some(over(facts));
-    }
-    if let Some((run, since)) = &facts.rerun.sent {
-        return Some(answer(run, *since, seen, now));
-    }
-    let run = facts.cause.red_run.as_ref()?;
+    let run = match (&facts.rerun.end, &facts.rerun.sent) {
+        (None, Some((run, since))) => return Some(answer(run, *since, seen, now)),
+        (None, None) => facts.cause.red_run.clone()?,
+        // The rerun was a try of the same run, and was red as well.
+        (Some(RerunEnd::Red), Some((run, _))) => RedRun {
+            attempt: run.attempt + 1,
+            ..run.clone()
+        },
+        (Some(_), _) => return Some(over(facts)),
+    };
     if let Some(stop) = stopped(seen, now) {
         return Some(stop);
     }
@@ -110,7 +124,7 @@ pub(super) fn remedy(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
     Some(Next::Act(match not {
         None => action,
         Some(why) => Action::Reran {
-            run: run.clone(),
+            run,
             end: RerunEnd::Nothing(why),
         },
     }))

@@ -11,8 +11,8 @@ use super::given::{at, audit, facts, guards, policy, proof, pull, sha, triage};
 use crate::{
     decide::{
         facts::{
-            AttemptFacts, CiWitness, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, Seen, Status,
-            Watch, Witnessed, keys,
+            AttemptFacts, CiWitness, Facts, Landed, Need, OurMerge, OurPull, OurRevert, Policy, Pushed, RerunEnd, Seen,
+            Status, Watch, Witnessed, keys,
         },
         merge::Restores,
         next::{self, Action, Next},
@@ -283,8 +283,14 @@ impl Fake {
     fn perform(&mut self, action: &Action) {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
-            Action::Rerun { run, .. } => self.facts.rerun.sent = Some((run.clone(), now)),
-            Action::Reran { end, .. } => self.facts.rerun.end = Some(end.clone()),
+            Action::Rerun { run, .. } => {
+                self.facts.rerun.sent = Some((run.clone(), now));
+                self.facts.rerun.end = None;
+            }
+            Action::Reran { end, .. } => {
+                self.facts.rerun.reds += u32::from(*end == RerunEnd::Red);
+                self.facts.rerun.end = Some(end.clone());
+            }
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Blame { n, base, commit } => self.blame(*n, base, commit),
             Action::Guards { .. } => self.guard(),

@@ -68,6 +68,39 @@ fn red_again_or_no_answer_goes_on_and_is_not_asked_twice() {
 }
 
 #[test]
+fn what_comes_and_goes_runs_again_up_to_five_times() {
+    let e2e = |fake: &mut Fake| {
+        fake.triaged(TriageVerdict::Bug);
+        fake.facts.triage.as_mut().unwrap().failure_type = FailureType::E2e;
+    };
+    let flaky = |fake: &mut Fake| fake.facts.cause.flaky_before = true;
+    for (change, green_at) in [(&flaky as &dyn Fn(&mut Fake), 3), (&e2e, 5), (&flaky, 9)] {
+        let mut fake = red(change);
+        for n in 1..=5 {
+            fake.waits_for("the failed jobs of run 7 run again");
+            let state = if n == green_at {
+                CheckState::Success
+            } else {
+                CheckState::Failure
+            };
+            fake.reran = Some(RunSeen { attempt: n + 1, state });
+            if n == green_at {
+                break;
+            }
+        }
+        let asked = |fake: &Fake| fake.trace.iter().filter(|step| *step == "Rerun").count();
+        if green_at > 5 {
+            fake.waits_for("triage has not answered");
+            assert_eq!(asked(&fake), 5, "{:?}", fake.trace);
+        } else {
+            assert_eq!(fake.until_done(), IncidentOutcome::Gone);
+            assert_eq!(asked(&fake) as u64, green_at, "{:?}", fake.trace);
+            assert!(fake.mails.is_empty(), "nobody had heard of it");
+        }
+    }
+}
+
+#[test]
 fn what_the_host_does_not_let_through_keeps_nothing_back() {
     for (times, denied) in [(1, true), (3, false)] {
         let mut fake = red(|_| {});

@@ -53,7 +53,7 @@ fn checks(text: &str) -> bool {
         .captures_iter(text)
         .filter_map(|found| found.get(1))
         .flat_map(|names| names.as_str().split(','))
-        .map(|name| name.rsplit([' ', ':']).next().unwrap_or(name).trim())
+        .map(|name| name.trim().rsplit([' ', ':']).next().unwrap_or(name))
         .filter(|name| !name.is_empty())
         .collect();
     let is_check = |line: &str| {

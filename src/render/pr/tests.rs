@@ -210,14 +210,6 @@ fn an_active_body() {
 
     </details>
 
-    <details><summary>Message of the red run</summary>
-
-    ```text
-    AssertionError: 500 != 200
-    ```
-
-    </details>
-
     <details><summary>What the auditor said (not evidence)</summary>
 
     ```text
@@ -237,8 +229,8 @@ fn an_active_body() {
     **What happens next.** When the checks are green, tick squash-merges exactly `5555555`, watches the release for at least an hour, and takes it back if errors rise.
     To stop it, close this pull request, push to the branch, or add the label `tick:stop`. Closing is a no: this cause gets no second pull request until `tick retry c4d81e6fc4d81e6f-1`.
 
-    Ran sandboxed (the tests, the auditor).
-    Ran not sandboxed: its network is open (the agent that wrote it).
+    The tests and the auditor ran sandboxed.
+    The agent that wrote it ran not sandboxed: its network is open.
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }
@@ -336,14 +328,6 @@ fn a_body_that_needs_a_person() {
 
     </details>
 
-    <details><summary>Message of the red run</summary>
-
-    ```text
-    AssertionError: 500 != 200
-    ```
-
-    </details>
-
     <details><summary>What the auditor said (not evidence)</summary>
 
     ```text
@@ -362,8 +346,8 @@ fn a_body_that_needs_a_person() {
 
     **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
 
-    Ran sandboxed (the tests, the auditor).
-    Ran not sandboxed: its network is open (the agent that wrote it).
+    The tests and the auditor ran sandboxed.
+    The agent that wrote it ran not sandboxed: its network is open.
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }
@@ -415,7 +399,7 @@ fn a_body_after_the_last_attempt_tells_the_attempts() {
 
     **You can** merge it as it is · push your own change (the branch is yours from then on) · say `tick approve c4d81e6fc4d81e6f-1` (tick merges when the checks are green) · close it (no second pull request).
 
-    Ran not sandboxed: its network is open (the agent that wrote it).
+    The agent that wrote it ran not sandboxed: its network is open.
     Patch by a coding agent (`claude`), checked and opened by tick, an unattended maintainer · incident `c4d81e6fc4d81e6f-1` · attempt 2 of 2 · $0.73
     "#);
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::rows::Rows;
 use crate::{
     decide::{
-        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Rerun, Status, Witnessed, keys},
+        facts::{Hindered, OurMerge, OurPull, OurRevert, Pushed, Rerun, RerunEnd, Status, Witnessed, keys},
         merge::Restores,
     },
     model::{IncidentId, PullNumber, Sha, checks::RedRun},
@@ -107,17 +107,23 @@ pub(super) fn witness(effects: &Effects, id: &IncidentId) -> Option<Witnessed> {
 
 /// The newest run whose failed jobs were asked for again, and what came of it.
 pub(super) fn rerun(rows: &Rows, effects: &Effects, id: &IncidentId) -> Result<Rerun> {
-    let sent = effects
-        .values()
-        .filter(|row| row.is_done() && row.key.starts_with(&format!("rerun:{id}:")))
-        .max_by_key(|row| row.done_at);
+    let mine = format!("rerun:{id}:");
+    let all = || {
+        effects
+            .values()
+            .filter(|row| row.is_done() && row.key.starts_with(&mine))
+    };
+    let sent = all().max_by_key(|row| row.done_at);
+    let ends: Vec<RerunEnd> = rows.values(kind::RERUN)?;
+    let waits = ends.len() < all().count();
     let run = sent.and_then(|row| row.result.as_ref()?.get("run").cloned());
     let run = run.map(serde_json::from_value::<RedRun>).transpose();
     Ok(Rerun {
         sent: run
             .context("read the run that was run again")?
             .zip(sent.map(|row| row.intended_at)),
-        end: rows.value(kind::RERUN, None)?,
+        reds: u32::try_from(ends.iter().filter(|end| **end == RerunEnd::Red).count()).unwrap_or(u32::MAX),
+        end: ends.into_iter().next_back().filter(|_| !waits),
     })
 }
 
