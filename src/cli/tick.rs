@@ -10,12 +10,12 @@ use clap::Args;
 
 use super::Global;
 use crate::{
-    config::Config,
+    config::{Config, Home},
     exit::{Exit, Fault},
     model::{IncidentId, TickId, report::Event},
     render,
     steps::{Ctx, Listener, advance, effect::CrashPoints},
-    store::{SignatureRow, Store},
+    store::{SignatureRow, Store, StoreError},
     telemetry::Telemetry,
     text::Redactor,
     tick::{Scope, repair_alone, tick},
@@ -194,18 +194,44 @@ fn made(global: &Global, config: Config, is_tick: bool) -> anyhow::Result<Ctx> {
     let crash =
         CrashPoints::parse(&global.crash_at).map_err(|why| Fault::new(Exit::Usage, format!("--crash-at {why}")))?;
     let redactor = Redactor::new(config.secrets.values.values());
-    config.home.prepare()?;
-    let store = Store::open(&config.home.state).map_err(Fault::from)?;
+    let (store, note) = opened(&config.home, is_tick)?;
     let env = crate::config::env::Environment::of_process();
     let stderr = crate::telemetry::Stderr::choose(std::io::stderr().is_terminal(), &env);
     let telemetry = crate::telemetry::start(clock, stderr);
     telemetry.redact_with(redactor.clone());
+    if let Some(note) = note {
+        tracing::warn!("{note}");
+    }
     let id = if is_tick {
         begin(&store, &telemetry, &config.home.logs, clock.now())?
     } else {
         store.next_tick(clock.now()).map_err(Fault::from)?
     };
     Ok(Ctx::new(config, clock, redactor, id, store, crash))
+}
+
+/// The ledger. What only looks needs no disk that can be written: then the note says what could not be done.
+fn opened(home: &Home, is_tick: bool) -> Result<(Store, Option<String>), Fault> {
+    let (fault, for_the_disk) = match home.prepare() {
+        Err(fault) => {
+            let for_the_disk = fault.exit == Exit::CouldNot;
+            (fault, for_the_disk)
+        }
+        Ok(()) => match Store::open(&home.state) {
+            Ok(store) => return Ok((store, None)),
+            Err(error) => {
+                let for_the_disk = matches!(error, StoreError::Unusable { .. });
+                (Fault::from(error), for_the_disk)
+            }
+        },
+    };
+    if is_tick || !for_the_disk {
+        return Err(fault);
+    }
+    match Store::open_to_read(&home.state) {
+        Ok((store, whole)) => Ok((store, Some(render::fault::only_read(&fault.message, whole)))),
+        Err(_) => Err(fault),
+    }
 }
 
 /// A tick's id is its own from the moment its run log is made: of several processes that start at once, and after one

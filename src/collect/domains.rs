@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     context::{Blind, Piece, Place, Session},
     memory::is_due,
+    probe,
     rdap::Registries,
 };
 use crate::{
@@ -65,10 +66,14 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
     let mut blind = Vec::new();
     for (name, known) in &kept.names {
         if let Some(end) = known.ends {
+            let before = piece.signals.len();
             tell(&mut piece, &place, now, name, end, false);
+            for signal in &mut piece.signals[before..] {
+                signal.evidence[Signal::PART] = probe::part(session, name).into();
+            }
         }
         if let Some((cause, detail)) = &known.unread {
-            blind.push(Blind::new(cause, format!("{name}: {detail}")).of(name));
+            blind.push(Blind::new(cause, format!("{name}: {detail}")).of(probe::part(session, name)));
         }
     }
     piece.settle(kept.names.len() - blind.len(), &blind);

@@ -81,7 +81,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
         }
         match seen {
             Seen::Fine(_) => {}
-            Seen::Bad(severity, said) => bad.push(signal(session, &place, check, severity, &said)),
+            Seen::Bad(severity, said) => bad.push(signal(session, &place, &memory, check, severity, &said)),
             Seen::Reported(mut report) => {
                 report.mark("check", &check.name);
                 report.mark(Signal::PART, &probe::part(session, &check.name));
@@ -204,7 +204,14 @@ fn levels(session: &Session<'_>, check: &ExecCheck, said: &Said) -> Vec<Measure>
     said.metrics.iter().take(METRICS_SHOWN).filter_map(level).collect()
 }
 
-fn signal(session: &Session<'_>, place: &Place<'_>, check: &ExecCheck, severity: Severity, said: &Said) -> Signal {
+fn signal(
+    session: &Session<'_>,
+    place: &Place<'_>,
+    memory: &Memory,
+    check: &ExecCheck,
+    severity: Severity,
+    said: &Said,
+) -> Signal {
     let state = match severity {
         Severity::Critical => "critical",
         Severity::Info | Severity::Warning | Severity::Error => "warning",
@@ -222,7 +229,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, check: &ExecCheck, severity:
     let metrics: Map<String, Value> = metrics.collect();
     let down = Down::degraded(state, said.line.clone());
     let evidence = json!({ "check": check.name, "state": state, "metrics": metrics });
-    let asked = (check.name.as_str(), check.name.as_str());
+    let asked = (check.name.as_str(), memory.known_as(&check.name), check.name.as_str());
     let mut signal = probe::signal(session, place, SignalKind::Probe, asked, &down, evidence);
     signal.severity = severity;
     if !said.more.is_empty() {

@@ -70,7 +70,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             .or(piece.outcome.requests);
     }
     piece.cursor = memory.write();
-    tell(session, &place, &seen, &mut piece);
+    tell(session, &place, &memory, &seen, &mut piece);
     piece
 }
 
@@ -78,17 +78,18 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
 pub(super) async fn once<'a>(session: &Session<'_>, place: &Place<'_>, probe: &'a HealthProbe) -> (Seen<'a>, Piece) {
     let seen = [look(session, probe, Redirects::Elsewhere).await];
     let mut piece = place.piece(OutcomeKind::Ok);
-    tell(session, place, &seen, &mut piece);
+    tell(session, place, &Memory::default(), &seen, &mut piece);
     let [seen] = seen;
     (seen, piece)
 }
 
-fn tell(session: &Session<'_>, place: &Place<'_>, seen: &[Seen<'_>], piece: &mut Piece) {
+fn tell(session: &Session<'_>, place: &Place<'_>, memory: &Memory, seen: &[Seen<'_>], piece: &mut Piece) {
     let mut blind = Vec::new();
+    let signal = |look, down: &Down| signal(session, place, memory, look, down);
     for look in seen {
         match &look.verdict {
             Verdict::Up => {}
-            Verdict::Down(down) => piece.signals.push(signal(session, place, look, down)),
+            Verdict::Down(down) => piece.signals.push(signal(look, down)),
             Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
         let ends = look.response.as_ref().and_then(|response| response.not_after);
@@ -98,7 +99,7 @@ fn tell(session: &Session<'_>, place: &Place<'_>, seen: &[Seen<'_>], piece: &mut
         }
         let now = session.ctx.now;
         if let Some(down) = look.response.as_ref().and_then(|response| expiry(response, now)) {
-            piece.signals.push(signal(session, place, look, &down));
+            piece.signals.push(signal(look, &down));
         }
         piece.measures.extend(look.levels.iter().cloned());
         piece.measures.extend(latency(session, look));
@@ -269,7 +270,7 @@ fn expiry(response: &Response, now: DateTime<Utc>) -> Option<Down> {
     })
 }
 
-fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down) -> Signal {
+fn signal(session: &Session<'_>, place: &Place<'_>, memory: &Memory, look: &Seen<'_>, down: &Down) -> Signal {
     let probe = look.probe;
     let mut evidence = json!({
         "probe": probe.name,
@@ -304,7 +305,7 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
             session,
             place,
             SignalKind::Health,
-            (&probe.name, &asked),
+            (&probe.name, memory.known_as(&probe.name), &asked),
             down,
             evidence,
         )

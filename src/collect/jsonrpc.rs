@@ -69,7 +69,7 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>) -> Piece {
             Verdict::Up => read += 1,
             Verdict::Down(down) => {
                 read += 1;
-                piece.signals.push(signal(session, &place, look, down));
+                piece.signals.push(signal(session, &place, &memory, look, down));
             }
             Verdict::Blind(why) => blind.push(named(session, &look.probe.name, why)),
         }
@@ -262,7 +262,7 @@ fn quantity(value: &Value) -> Option<u128> {
     }
 }
 
-fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down) -> Signal {
+fn signal(session: &Session<'_>, place: &Place<'_>, memory: &Memory, look: &Seen<'_>, down: &Down) -> Signal {
     let probe = look.probe;
     // Keys of providers stand in the path, so only the host is shown.
     let host = probe.url.host_str().unwrap_or_default();
@@ -276,7 +276,14 @@ fn signal(session: &Session<'_>, place: &Place<'_>, look: &Seen<'_>, down: &Down
     evidence[Signal::HOST] = session.line(host, 200).into();
     Signal {
         severity,
-        ..probe::signal(session, place, SignalKind::Probe, (&probe.name, &asked), down, evidence)
+        ..probe::signal(
+            session,
+            place,
+            SignalKind::Probe,
+            (&probe.name, memory.known_as(&probe.name), &asked),
+            down,
+            evidence,
+        )
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a collector remembers of its probes between ticks: only of those with an interval or a request counter.
-//! Kept as the cursor of its source.
+//! What a collector remembers of its probes between ticks: what each asks, so that one which only gets another name is known
+//! as the same, and of those with an interval or a request counter when they were asked last. Kept as the cursor of its source.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,11 +7,54 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::context::{Place, Session};
+use crate::text::named;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Memory {
     #[serde(default)]
     probes: BTreeMap<String, Remembered>,
+    /// Of each probe of the config, by its name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    asks: BTreeMap<String, Asked>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Asked {
+    /// A hash: an address may hold what nobody should read.
+    what: String,
+    /// By what its causes are known, where that is not its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    was: Option<String>,
+}
+
+/// Names of the probes or checks of a place, and what each of them asks.
+pub(super) fn asked<'a>(place: &Place<'a>) -> Vec<(&'a str, String)> {
+    let hash = |parts: &[&str]| named(&parts.join("\0")).to_string();
+    let target = place.target;
+    match place.collector {
+        "health" => {
+            let probes = target.health.iter();
+            probes.map(|p| (p.name.as_str(), hash(&[p.url.as_str()]))).collect()
+        }
+        "jsonrpc" => {
+            let call = |p: &crate::config::JsonRpcProbe| hash(&[p.url.as_str(), &p.method, &p.params.to_string()]);
+            target.jsonrpc.iter().map(|p| (p.name.as_str(), call(p))).collect()
+        }
+        "exec" => {
+            let run = |check: &crate::config::ExecCheck| {
+                let program = check.program.to_string_lossy();
+                let mut parts = vec![program.as_ref()];
+                parts.extend(check.args.iter().map(String::as_str));
+                hash(&parts)
+            };
+            target
+                .exec
+                .iter()
+                .map(|check| (check.name.as_str(), run(check)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -33,10 +76,70 @@ impl Memory {
     /// A cursor that cannot be read is an empty memory: everything is due, nothing is counted twice.
     pub(super) fn recall(session: &Session<'_>, place: &Place<'_>) -> Self {
         let facts = session.ctx.sources.get(&place.key());
-        facts
-            .and_then(|facts| facts.cursor.as_deref())
-            .and_then(|cursor| serde_json::from_str(cursor).ok())
-            .unwrap_or_default()
+        let cursor = facts.and_then(|facts| facts.cursor.as_deref());
+        let mut memory = cursor.map(Self::read).unwrap_or_default();
+        memory.follow(&asked(place));
+        memory
+    }
+
+    pub(super) fn read(cursor: &str) -> Self {
+        serde_json::from_str(cursor).unwrap_or_default()
+    }
+
+    /// Takes over the probes that the config has now, and gives back old and new name of those that ask what one asked that is
+    /// there no more. Where several could be meant, none is.
+    pub(super) fn follow(&mut self, now: &[(&str, String)]) -> Vec<(String, String)> {
+        let old = std::mem::take(&mut self.asks);
+        let gone: Vec<(&String, &Asked)> = old
+            .iter()
+            .filter(|(name, _)| !now.iter().any(|(now, _)| now == name))
+            .collect();
+        let new: Vec<&(&str, String)> = now.iter().filter(|(name, _)| !old.contains_key(*name)).collect();
+        let mut renamed = Vec::new();
+        for (name, what) in now {
+            let before = old.get(*name).or_else(|| {
+                let mut fits = gone.iter().filter(|(_, asked)| asked.what == *what);
+                let (from, asked) = fits.next()?;
+                let alone = fits.next().is_none() && new.iter().filter(|(_, other)| other == what).count() == 1;
+                alone.then(|| {
+                    renamed.push(((*from).clone(), (*name).to_owned()));
+                    *asked
+                })
+            });
+            let from = renamed
+                .last()
+                .filter(|(_, to)| to == name)
+                .map(|(from, _)| from.clone());
+            let was = before.and_then(|asked| asked.was.clone()).or(from);
+            let asked = Asked {
+                what: what.clone(),
+                was: was.filter(|was| was != name),
+            };
+            self.asks.insert((*name).to_owned(), asked);
+        }
+        for (from, to) in &renamed {
+            if let Some(known) = self.probes.remove(from) {
+                self.probes.insert(to.clone(), known);
+            }
+        }
+        self.tell_apart();
+        renamed
+    }
+
+    /// A new probe may have the name that another one had first.
+    fn tell_apart(&mut self) {
+        let taken: Vec<String> = self.asks.values().filter_map(|asked| asked.was.clone()).collect();
+        for (name, asked) in &mut self.asks {
+            if asked.was.is_none() && taken.contains(name) {
+                asked.was = Some(format!("{name} {}", asked.what));
+            }
+        }
+    }
+
+    /// By what the causes of a probe are known: the first name that it had.
+    pub(super) fn known_as<'a>(&'a self, probe: &'a str) -> &'a str {
+        let asked = self.asks.get(probe);
+        asked.and_then(|asked| asked.was.as_deref()).unwrap_or(probe)
     }
 
     pub(super) fn due(&self, probe: &str, every: Option<Duration>, now: DateTime<Utc>) -> bool {
@@ -71,7 +174,7 @@ impl Memory {
     }
 
     pub(super) fn write(&self) -> Option<String> {
-        if self.probes.is_empty() {
+        if self.probes.is_empty() && self.asks.is_empty() {
             return None;
         }
         serde_json::to_string(self).ok()
@@ -119,6 +222,40 @@ mod tests {
             memory = serde_json::from_str(&memory.write().unwrap()).unwrap();
         }
         assert_eq!(looked, [0, 5, 10, 15, 20]);
+    }
+
+    #[test]
+    fn one_that_asks_the_same_by_another_name_is_the_same_probe() {
+        let check = |steps: &[&[(&str, &str)]], expected: &[(&str, &str)]| {
+            let mut memory = Memory::default();
+            for step in steps {
+                let now: Vec<(&str, String)> = step.iter().map(|(name, what)| (*name, (*what).to_owned())).collect();
+                memory.follow(&now);
+                memory = Memory::read(&memory.write().unwrap());
+            }
+            let known: Vec<(&str, &str)> = memory
+                .asks
+                .keys()
+                .map(|name| (name.as_str(), memory.known_as(name)))
+                .collect();
+            assert_eq!(known, expected, "{steps:?}");
+        };
+        check(&[&[("a", "1")], &[("b", "1")]], &[("b", "a")]);
+        check(&[&[("a", "1")], &[("b", "1")], &[("c", "1")]], &[("c", "a")]);
+        check(&[&[("a", "1")], &[("b", "1")], &[("a", "1")]], &[("a", "a")]);
+        check(&[&[("a", "1")], &[("b", "2")]], &[("b", "b")]);
+        check(&[&[("a", "1")], &[("a", "2")]], &[("a", "a")]);
+        check(&[&[("a", "1")], &[("a", "1"), ("b", "1")]], &[("a", "a"), ("b", "b")]);
+        check(&[&[("a", "1")], &[("b", "1"), ("c", "1")]], &[("b", "b"), ("c", "c")]);
+        check(&[&[("a", "1"), ("b", "1")], &[("c", "1")]], &[("c", "c")]);
+        check(
+            &[&[("a", "1"), ("b", "2")], &[("a", "2"), ("b", "1")]],
+            &[("a", "a"), ("b", "b")],
+        );
+        check(
+            &[&[("a", "1")], &[("b", "1")], &[("a", "2"), ("b", "1")]],
+            &[("a", "a 2"), ("b", "a")],
+        );
     }
 
     #[test]

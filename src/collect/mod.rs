@@ -34,8 +34,9 @@ mod requests;
 #[cfg(test)]
 mod testing;
 mod vercel;
+mod watched;
 
-use std::{collections::BTreeSet, pin::Pin};
+use std::pin::Pin;
 
 use chrono::{DateTime, Utc};
 
@@ -46,6 +47,7 @@ pub use context::{CacheEntry, CollectContext, Collected, HttpCache, SourceFacts,
 pub use declared::{Shipped, check, shipped};
 pub use page::pages;
 pub use requests::GATEWAY;
+pub use watched::{Renamed, Watched, renamed};
 
 use context::{Piece, Place, Session};
 
@@ -53,6 +55,7 @@ use crate::{
     config::{Config, DeclaredUse, Repo, Target},
     model::past::Past,
     model::signal::{CollectorOutcome, Signal},
+    text::{Redactor, Untrusted},
 };
 
 type Job<'a> = Pin<Box<dyn Future<Output = Piece> + 'a>>;
@@ -195,9 +198,9 @@ pub fn names(config: &Config) -> Vec<&str> {
     names
 }
 
-/// What the store calls the sources that the config enables.
-pub fn sources(config: &Config) -> BTreeSet<SourceKey> {
-    enabled(config).iter().map(|(place, _)| place.key()).collect()
+/// A probe, check or file as outcomes and signals name it.
+fn part_name(redactor: &Redactor, name: &str) -> String {
+    Untrusted::new(name, redactor).line(200)
 }
 
 /// The runs of CI of a repo since then; none for a slot without a repository on the forge.

@@ -76,7 +76,7 @@ pub(super) fn named(session: &Session<'_>, probe: &str, why: &Blind) -> Blind {
 
 /// A probe, check or file as outcomes and signals name it.
 pub(super) fn part(session: &Session<'_>, name: &str) -> String {
-    session.line(name, 200)
+    super::part_name(session.ctx.redactor, name)
 }
 
 /// JSON that two readers would read alike.
@@ -104,12 +104,12 @@ pub(super) fn note_patience(evidence: &mut Value, patience: Patience) {
     }
 }
 
-/// A failing probe; severity and what else it knows are the caller's.
+/// A failing probe; severity and what else it knows are the caller's. `known_as`: its first name, if it has another one now.
 pub(super) fn signal(
     session: &Session<'_>,
     place: &Place<'_>,
     kind: SignalKind,
-    (probe, asked): (&str, &str),
+    (probe, known_as, asked): (&str, &str, &str),
     down: &Down,
     mut evidence: Value,
 ) -> Signal {
@@ -122,7 +122,7 @@ pub(super) fn signal(
         severity: Severity::Critical,
         title: session.line(&format!("{probe}: {}", down.what), 200),
         message: session.line(&format!("{asked}: {}", down.what), 500),
-        signature: probe_signature(place, probe, down),
+        signature: probe_signature(place, known_as, down),
         count: 1,
         first_seen: session.ctx.now,
         last_seen: session.ctx.now,

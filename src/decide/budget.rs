@@ -4,7 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use super::facts::{AttemptFacts, Facts, Failure, Policy, Spend, Unavailable};
-use crate::model::incident::{AttemptOutcome, FailureType};
+use crate::{
+    model::incident::{AttemptOutcome, FailureType},
+    text::times,
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Budget {
@@ -60,7 +63,7 @@ impl Unavailable {
 
     pub fn sentence(&self, who: &str) -> String {
         let why = self.last.as_ref().map_or("", |(_, why)| why.as_str());
-        format!("{who} could not work {} times: {why}", self.times)
+        format!("{who} could not work {}: {why}", times(self.times.into()))
     }
 }
 
@@ -131,7 +134,10 @@ pub fn judge(facts: &Facts, policy: &Policy) -> Budget {
         return Budget::Spent(why);
     }
     if facts.attempts_this_run >= policy.retries_per_run {
-        return Budget::Wait(format!("{} attempts were made in this run", policy.retries_per_run));
+        return Budget::Wait(format!(
+            "as many attempts were made in this run as allowed ({})",
+            policy.retries_per_run
+        ));
     }
     Budget::Go {
         n: facts.last_attempt + 1,

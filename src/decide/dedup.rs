@@ -13,7 +13,7 @@ use crate::{
         incident::IncidentOutcome,
         signal::{Severity, SignalKind},
     },
-    text::named,
+    text::{count, named, were},
 };
 
 /// What the ledger knows of a signature that a signal carries.
@@ -95,6 +95,9 @@ pub struct KnownIncident {
     /// When the last message about it was written.
     #[serde(default)]
     pub told_at: Option<DateTime<Utc>>,
+    /// Events an hour when it was told: a rise is one over that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_rate: Option<f64>,
 }
 
 /// One group of signals of one signature in this snapshot.
@@ -145,6 +148,9 @@ pub fn key_in(text: &Signature, repo: &Slot) -> Signature {
 /// A known entry comes back as news after this long.
 pub const QUIET: TimeDelta = TimeDelta::days(7);
 const RISE_FACTOR: f64 = 3.0;
+/// Of what is known for less than a day.
+const YOUNG_FACTOR: f64 = 10.0;
+const A_DAY: TimeDelta = TimeDelta::days(1);
 const RISE_P: f64 = 0.01;
 /// Looks in a row before a symptom speaks for itself, where the owner says nothing else.
 pub const BAD_LOOKS: u32 = 2;
@@ -152,6 +158,22 @@ pub const BAD_LOOKS: u32 = 2;
 /// What comes and goes is down when half of so many looks saw it.
 pub const fn flap_looks(fire_after: u32) -> u32 {
     3 * fire_after
+}
+
+/// Why it opened, where that says more than that it is there: it was known before.
+pub fn says_more(why: &str) -> bool {
+    !(why.is_empty() || why == "new" || why.starts_with("seen ") || why == "down at first sight")
+}
+
+/// Events an hour in the busiest of some batches: first the time of the one before them, then time and count of each.
+pub fn busiest(before: DateTime<Utc>, batches: &[(DateTime<Utc>, u64)]) -> Option<f64> {
+    let mut last = before;
+    let rates = batches.iter().map(|(at, count)| {
+        let window = (*at - last).max(TimeDelta::minutes(15));
+        last = *at;
+        rate_per_hour(*count, window)
+    });
+    rates.reduce(f64::max)
 }
 
 /// Where a group stands. A probe that is down speaks at first sight too; everything else is inventory then.
@@ -247,6 +269,15 @@ fn again(group: &Group, known: &Known, incident: &KnownIncident) -> Standing {
                 open(group, known, "it came back")
             }
         }
+        IncidentOutcome::Unwatched => {
+            if incident.closed_at.is_some_and(|closed| group.last_seen <= closed) {
+                Standing::Handled
+            } else if incident.joined {
+                open(group, known, "still there when what it came with is over")
+            } else {
+                open(group, known, "still there now that it is looked at again")
+            }
+        }
         // Whoever may ignore it for a while is asked before this.
         IncidentOutcome::Ignored => open(
             group,
@@ -284,11 +315,8 @@ fn unnamed(group: &Group, known: &Known, incident: &KnownIncident) -> Option<Str
 
 fn worse(group: &Group, known: &Known) -> Standing {
     match rise(group, known) {
-        Some(expected) if !group.kind.is_symptom() => Standing::Worse {
-            why: format!(
-                "it got worse: {} events since the look before, {expected:.0} were to be expected",
-                group.count
-            ),
+        Some(rise) if !group.kind.is_symptom() => Standing::Worse {
+            why: format!("it got worse: {}", rise.words(group)),
         },
         Some(_) | None => Standing::Handled,
     }
@@ -298,15 +326,41 @@ fn inventory(group: &Group, known: &Known) -> Standing {
     if group.first_seen - known.last_seen >= QUIET {
         return open(group, known, "known from first sight, back after seven quiet days");
     }
-    if rise(group, known).is_some() {
-        return open(group, known, "known from first sight, and rising");
+    if let Some(rise) = rise(group, known) {
+        let why = format!("known from first sight, and rising: {}", rise.words(group));
+        return open(group, known, &why);
     }
     Standing::Handled
 }
 
-/// How many events were to be expected, where there are significantly more. After a single look there is nothing to
-/// compare with.
-fn rise(group: &Group, known: &Known) -> Option<f64> {
+/// Significantly more than before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Rise {
+    /// How many events were to be expected.
+    expected: f64,
+    /// For how long it is known, where that is too short to have seen what a day brings.
+    young: Option<TimeDelta>,
+}
+
+impl Rise {
+    fn words(self, group: &Group) -> String {
+        let known = self.young.map_or_else(String::new, |history| {
+            let minutes = history.num_minutes();
+            let minutes = u64::try_from(minutes).unwrap_or(0);
+            let known = match minutes {
+                0..120 => count(minutes, "minute"),
+                _ => count(minutes / 60, "hour"),
+            };
+            format!(" by the {known} that it is known for; what a whole day brings is not known yet")
+        });
+        let (events, expected) = (count(group.count, "event"), were(self.expected));
+        format!("{events} since the look before, {expected} to be expected{known}")
+    }
+}
+
+/// Whether there are significantly more than before, and than when it was told. After a single look there is nothing to
+/// compare with; of what is known for less than a day only far more counts, since it may come and go with the hours.
+fn rise(group: &Group, known: &Known) -> Option<Rise> {
     let (from, count) = match known.first_look {
         Some(first) => (first.at, known.count.saturating_sub(first.count)),
         None => (known.first_seen, known.count),
@@ -315,12 +369,15 @@ fn rise(group: &Group, known: &Known) -> Option<f64> {
         return None;
     }
     let history = (known.last_seen - from - known.unwatched).max(TimeDelta::minutes(15));
-    let before = rate_per_hour(count, history);
+    let told = known.incident.as_ref().and_then(|incident| incident.told_rate);
+    let before = rate_per_hour(count, history).max(told.unwrap_or(0.0));
+    let young = (history < A_DAY).then_some(history);
+    let factor = if young.is_some() { YOUNG_FACTOR } else { RISE_FACTOR };
     let window = (group.last_seen - known.last_seen).max(TimeDelta::minutes(15));
     let now = rate_per_hour(group.count, window);
     #[expect(clippy::cast_precision_loss, reason = "hours of at most some years")]
     let expected = before * window.num_seconds() as f64 / 3600.0;
-    (now > RISE_FACTOR * before && poisson_at_least(group.count, expected) <= RISE_P).then_some(expected)
+    (now > factor * before && poisson_at_least(group.count, expected) <= RISE_P).then_some(Rise { expected, young })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 #![warn(clippy::wildcard_enum_match_arm)]
 
+pub mod again;
 pub mod before;
 pub mod blindness;
 pub mod budget;
@@ -28,6 +29,7 @@ pub mod rhythm;
 pub mod rules;
 pub mod security;
 mod settle;
+pub mod spells;
 #[cfg(test)]
 mod testing;
 pub mod trend;

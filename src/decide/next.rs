@@ -29,7 +29,7 @@ use after::{merged, take_back};
 pub use before::OVER;
 pub(super) use before::head_is_ours;
 pub use before::quiet_for;
-use before::{judge, person_moved, publish, repair, told, untriaged};
+use before::{judge, person_moved, publish, repair, told, untriaged, unwatched};
 pub(super) use by_ci::awaited as awaited_by_ci;
 pub use by_ci::says as ci_says;
 pub use hindered::{key as hindered_key, name};
@@ -230,6 +230,9 @@ fn wanted(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Ne
     }
     if let Some(close) = elsewhere::close(facts, seen, policy, now) {
         return stopped(seen, now).unwrap_or(close);
+    }
+    if let Some(next) = unwatched(facts) {
+        return next;
     }
     if let Some(next) = rerun::remedy(facts, seen, policy, now) {
         return next;

@@ -183,6 +183,7 @@ fn opens(signal: &Signal, known: Option<&PastCause>, over: Option<DateTime<Utc>>
             closed_at: over,
             with_person: false,
             told_at: None,
+            told_rate: None,
         }),
     });
     matches!(standing(&group, known.as_ref()), Standing::Open { .. }) && wakes(std::slice::from_ref(signal))

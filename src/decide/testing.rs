@@ -45,6 +45,7 @@ pub(super) fn facts(id: IncidentId) -> Facts {
             clear_after: 2,
             lives: 1,
             quiet_looks: 0,
+            unwatched: None,
             is_down: false,
             security: None,
             red_run: None,

@@ -6,10 +6,13 @@ use super::{
     facts::{Facts, Landing, Policy},
     next,
 };
-use crate::model::{
-    Mode,
-    evidence::{AuditVerdict, GuardVerdict, ProofGrade},
-    incident::TriageVerdict,
+use crate::{
+    model::{
+        Mode,
+        evidence::{AuditVerdict, GuardVerdict, ProofGrade},
+        incident::TriageVerdict,
+    },
+    text::times,
 };
 
 /// Who can change a condition.
@@ -113,7 +116,7 @@ fn hindered(facts: &Facts) -> Vec<Unmet> {
     standing
         .map(|(_, hindered)| {
             let who = if hindered.denied { Who::Person } else { Who::Tick };
-            let value = format!("{} (tried {} times)", hindered.why, hindered.times);
+            let value = format!("{} (tried {})", hindered.why, times(hindered.times.into()));
             unmet("the outside lets tick in", value, who)
         })
         .collect()

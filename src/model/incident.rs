@@ -117,6 +117,8 @@ pub enum IncidentOutcome {
     Gone,
     Noise,
     Ignored,
+    /// The owner took what saw it out of the config: whether it is over, nobody can tell.
+    Unwatched,
     /// Handed to a person; stays closed for tick until `tick retry`.
     Escalated,
 }

@@ -16,6 +16,8 @@ pub enum Status {
     Unconfirmed,
     TakenBack,
     Declined,
+    /// What saw it is not looked at any more.
+    Unwatched,
     Budget,
     Blind,
     SeeingAgain,
@@ -26,7 +28,7 @@ pub enum Status {
 }
 
 impl Status {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Inventory,
         Self::NeedsYou,
         Self::DraftReady,
@@ -35,6 +37,7 @@ impl Status {
         Self::Unconfirmed,
         Self::TakenBack,
         Self::Declined,
+        Self::Unwatched,
         Self::Budget,
         Self::Blind,
         Self::SeeingAgain,
@@ -54,6 +57,7 @@ impl Status {
             Self::Unconfirmed => "unconfirmed",
             Self::TakenBack => "taken-back",
             Self::Declined => "declined",
+            Self::Unwatched => "unwatched",
             Self::Budget => "budget",
             Self::Blind => "blind",
             Self::SeeingAgain => "seeing-again",

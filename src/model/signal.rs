@@ -296,6 +296,16 @@ pub struct Stood {
     #[serde(default)]
     pub known: serde_json::Value,
     pub standing: serde_json::Value,
+    /// What held it back then: `silence`, or a `deployment` and since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<StoodHeld>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoodHeld {
+    Silence,
+    Deployment(DateTime<Utc>),
 }
 
 /// Everything one tick saw, as written to `signals/`.

@@ -22,6 +22,16 @@ pub fn fault(heading: &str, chain: &[String], advice: &[String], exit: Exit) -> 
     lines.join("\n") + "\n"
 }
 
+/// What is shown is read from a ledger that cannot be written now; `whole`: all of it.
+pub fn only_read(why: &str, whole: bool) -> String {
+    let missing = if whole {
+        ""
+    } else {
+        "; what a tick that was killed wrote last is not in it"
+    };
+    format!("nothing can be written here now ({why}), so no tick can run; the ledger is only read{missing}")
+}
+
 /// The last line of a run that did not end with 0.
 pub fn exit_meaning(exit: Exit) -> Option<String> {
     (exit != Exit::Ok).then(|| format!("exit {}: {}", exit.code(), exit.meaning()))

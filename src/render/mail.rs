@@ -3,6 +3,8 @@
 
 mod shapes;
 
+pub use shapes::waiting;
+
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use super::page::{Page, count};
@@ -12,7 +14,7 @@ use crate::{
         IncidentId, PullNumber, Sha,
         signal::{Severity, SignalKind},
     },
-    text::{Untrusted, fence::code_block},
+    text::{Untrusted, fence::code_block, times, were},
 };
 
 /// Characters of a subject, before it is encoded.
@@ -101,6 +103,17 @@ pub struct Line {
     pub title: String,
     pub times: Times,
     pub since: DateTime<Utc>,
+    pub how: How,
+}
+
+/// How it stands beside the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Stands,
+    /// It was seen then for the last time, and others after it.
+    Well(DateTime<Utc>),
+    /// It is not looked at any more.
+    Unwatched,
 }
 
 /// Events of what happens, looks that saw what stands.
@@ -114,10 +127,16 @@ impl Line {
     /// `home: HTTP 500: in 2 looks since 08:30 UTC`.
     fn words(&self, now: DateTime<Utc>) -> String {
         let times = match self.times {
-            Times::Events(n) => count(n, "time"),
+            Times::Events(n) => times(n),
+            Times::Looks(1) => "seen by one look,".to_owned(),
             Times::Looks(n) => format!("in {}", count(n, "look")),
         };
-        format!("{}: {times} since {}", self.title, clock(self.since, now))
+        let how = match self.how {
+            How::Stands => String::new(),
+            How::Well(last) => format!(", well again after {}", clock(last, now)),
+            How::Unwatched => ", no longer watched".to_owned(),
+        };
+        format!("{}: {times} since {}{how}", self.title, clock(self.since, now))
     }
 }
 
@@ -204,7 +223,7 @@ impl MailWords {
             .unwrap_or_default();
         let expected = self
             .expected
-            .map(|n| format!(", {n:.0} were to be expected at the old rate"))
+            .map(|n| format!(", {} to be expected at the old rate", were(n)))
             .unwrap_or_default();
         format!("{} seen{requests}{expected}", self.seen)
     }
@@ -230,10 +249,11 @@ pub fn mail(words: &MailWords) -> (String, String) {
         Status::Unconfirmed => shapes::unconfirmed(words),
         Status::TakenBack => shapes::taken_back(words),
         Status::Declined => shapes::declined(words),
+        Status::Unwatched => shapes::unwatched(words),
         Status::Budget => shapes::budget(words),
         Status::Blind => shapes::blind(words),
         Status::SeeingAgain => shapes::seeing_again(words),
-        Status::GateFault => shapes::gate_fault(words),
+        Status::GateFault => shapes::gate_fault(),
         Status::Frozen => shapes::frozen(words),
         Status::Overflow => shapes::overflow(words),
         Status::Warning => shapes::warning(words),
@@ -274,7 +294,7 @@ fn body(words: &MailWords, shape: &Shape) -> String {
     }
     page.blank();
     if let Some(sample) = &words.sample {
-        page.line("From outside, redacted");
+        page.line(heading(words.status));
         fenced(&mut page, sample);
         page.blank();
     }
@@ -348,6 +368,27 @@ fn cut(line: &str) -> String {
     match line.char_indices().nth(LINE_CHARS) {
         None => line.to_owned(),
         Some((at, _)) => format!("{}…", &line[..at]),
+    }
+}
+
+/// What a source or the gate says of itself is partly our own.
+const fn heading(status: Status) -> &'static str {
+    match status {
+        Status::Blind | Status::GateFault => "In detail, with words from outside, redacted",
+        Status::Inventory
+        | Status::NeedsYou
+        | Status::DraftReady
+        | Status::Merged
+        | Status::Resolved
+        | Status::Unconfirmed
+        | Status::TakenBack
+        | Status::Declined
+        | Status::Unwatched
+        | Status::Budget
+        | Status::SeeingAgain
+        | Status::Frozen
+        | Status::Overflow
+        | Status::Warning => "From outside, redacted",
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Replay {
     pub genuine: Option<bool>,
     pub gate_then: String,
     pub gate: Option<Difference>,
+    /// What today's settings make of the single signals.
+    pub seen: Judged,
     pub signatures: Judged,
     pub causes: Judged,
     pub turns: Judged,
@@ -80,6 +82,7 @@ impl Replay {
             genuine: None,
             gate_then: String::new(),
             gate: None,
+            seen: Judged::default(),
             signatures: Judged::default(),
             causes: Judged::default(),
             turns: Judged::default(),
@@ -87,7 +90,7 @@ impl Replay {
     }
 
     fn differences(&self) -> usize {
-        let parts = [&self.signatures, &self.causes, &self.turns];
+        let parts = [&self.seen, &self.signatures, &self.causes, &self.turns];
         usize::from(self.gate.is_some()) + parts.iter().map(|part| part.differ.len()).sum::<usize>()
     }
 }
@@ -106,9 +109,10 @@ pub fn replay(replay: &Replay) -> String {
         None if replay.gate_then.is_empty() => "what it said then is not recorded".to_owned(),
         None => format!("the same: {}", cut(&replay.gate_then)),
         Some(differs) if replay.gate_then.is_empty() => format!("not recorded then; now {}", cut(&differs.now)),
-        Some(differs) => format!("then {}; now {}", cut(&differs.then), cut(&differs.now)),
+        Some(differs) => format!("then {}; now {}{}", cut(&differs.then), cut(&differs.now), by(differs)),
     };
     page.hanging("Gate", COLUMN, &gate);
+    part(&mut page, "Signals", "signal", &replay.seen);
     part(&mut page, "Signatures", "signal", &replay.signatures);
     part(&mut page, "Causes", "cause", &replay.causes);
     part(&mut page, "Decisions", "turn", &replay.turns);
@@ -146,13 +150,16 @@ fn part(page: &mut Page, label: &str, noun: &str, judged: &Judged) {
     }
     page.hanging(label, COLUMN, &text);
     for (what, differs) in judged.differ.iter().take(MOST) {
-        let by = differs.by.as_ref().map(|by| format!(" (by {by})")).unwrap_or_default();
-        let text = format!("{what}: then {}; now {}{by}", differs.then, differs.now);
+        let text = format!("{what}: then {}; now {}{}", differs.then, differs.now, by(differs));
         page.hanging("", COLUMN, &text);
     }
     if judged.differ.len() > MOST {
         page.hanging("", COLUMN, &format!("and {} more", judged.differ.len() - MOST));
     }
+}
+
+fn by(differs: &Difference) -> String {
+    differs.by.as_ref().map(|by| format!(" (by {by})")).unwrap_or_default()
 }
 
 /// What a replay cannot know.
@@ -166,7 +173,14 @@ fn unseen(replay: &Replay) -> Vec<String> {
         unseen.push("how each cause was judged: that is kept with ticks that woke or were blind".to_owned());
     }
     unseen.push("what agents answered and tests printed: a turn is judged by what was stored of them".to_owned());
-    unseen.push("what a source left out: only what it told stands in the snapshot".to_owned());
+    unseen.push(
+        "what a source left out: only what it told stands in the snapshot, so what was well then, or in no pattern, is not judged by stricter settings of today"
+            .to_owned(),
+    );
+    unseen.push(
+        "the answers of declared collectors: what their programs make of them today is not judged, nor are the caps on new incidents"
+            .to_owned(),
+    );
     unseen
 }
 
@@ -212,6 +226,10 @@ mod tests {
             genuine: Some(true),
             gate_then: "wake: api/api: home is down".to_owned(),
             gate: None,
+            seen: Judged {
+                same: 3,
+                ..Judged::default()
+            },
             signatures: Judged {
                 same: 3,
                 ..Judged::default()
@@ -229,6 +247,7 @@ mod tests {
 
         Snapshot     3 signals from 2 sources, as it was recorded
         Gate         the same: wake: api/api: home is down
+        Signals      3 signals, the same
         Signatures   3 signals, the same
         Causes       no cause to judge
         Decisions    no turn to judge
@@ -237,7 +256,10 @@ mod tests {
           - sentry/api (http-401) could not be read then
           - what agents answered and tests printed: a turn is judged by what was stored
             of them
-          - what a source left out: only what it told stands in the snapshot
+          - what a source left out: only what it told stands in the snapshot, so what
+            was well then, or in no pattern, is not judged by stricter settings of today
+          - the answers of declared collectors: what their programs make of them today
+            is not judged, nor are the caps on new incidents
         "#);
     }
 
@@ -258,6 +280,7 @@ mod tests {
         Snapshot     3 signals from 2 sources, NOT as it was recorded: it was changed,
                      or written by another version
         Gate         then wake: api/api: home is down; now quiet
+        Signals      3 signals, the same
         Signatures   3 signals, the same
         Causes       no cause to judge; 1 cause of another version, not judged
         Decisions    1 of 1 turn otherwise
@@ -268,7 +291,10 @@ mod tests {
           - sentry/api (http-401) could not be read then
           - what agents answered and tests printed: a turn is judged by what was stored
             of them
-          - what a source left out: only what it told stands in the snapshot
+          - what a source left out: only what it told stands in the snapshot, so what
+            was well then, or in no pattern, is not judged by stricter settings of today
+          - the answers of declared collectors: what their programs make of them today
+            is not judged, nor are the caps on new incidents
         "#);
     }
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::page::{Page, count, widest};
+use super::{
+    page::{Page, count, widest},
+    title,
+};
 use crate::config::Mode;
 
 /// Plain facts; the caller fills it from the store.
@@ -156,6 +159,8 @@ pub struct OpenLine {
     pub title: String,
     /// Where it stands: `draft PR #88, proof green`.
     pub stands: String,
+    /// What else of it is there, and what is well again.
+    pub notes: Vec<String>,
     pub mover: Mover,
     /// What happens then.
     pub next: String,
@@ -226,6 +231,9 @@ pub fn status(view: &StatusView) -> String {
             &line.title,
         );
         page.hanging("", column, &line.stands);
+        for note in &line.notes {
+            page.hanging("", column, note);
+        }
         page.hanging("", column, &format!("{}: {}", line.mover.words(), line.next));
     }
     page.blank();
@@ -240,6 +248,8 @@ pub fn status(view: &StatusView) -> String {
     page.finish()
 }
 
+/// Letters of what somebody outside said.
+const SAID: usize = 200;
 /// At most this many causes of one kind by name.
 const NAMED: usize = 3;
 
@@ -278,6 +288,12 @@ pub fn unread(sources: &[(String, String, Option<DateTime<Utc>>)], now: DateTime
     (!named.is_empty()).then(|| format!("cannot be read: {}{more}", named.join(", ")))
 }
 
+/// Why nobody looks at it any more: `front of health/shop is not in the config any more`.
+pub fn not_in_config(part: Option<&str>, source: &str, target: &str) -> String {
+    let of = part.map(|part| format!("{part} of ")).unwrap_or_default();
+    format!("{of}{source}/{target} is not in the config any more")
+}
+
 /// Where an incident stands, without the words about who moves next, which stand beside it.
 pub fn stands(why: &str) -> String {
     let cut = ["; a person moves next", "; tick moves next", "; CI moves next"];
@@ -289,6 +305,25 @@ pub fn stands(why: &str) -> String {
     let movers = ["a person moves next: ", "tick moves next: ", "CI moves next: "];
     let told = movers.iter().find_map(|words| why[..end].strip_prefix(words));
     told.unwrap_or(&why[..end]).to_owned()
+}
+
+/// What else belongs to an open incident: what is there beside what its title names, and what is well again.
+pub fn with_it(also: &[String], well: &[(String, DateTime<Utc>)], now: DateTime<Utc>) -> Vec<String> {
+    let list = |named: Vec<String>, all: usize| match all.saturating_sub(NAMED) {
+        0 => named.join("; "),
+        n => format!("{} and {n} more", named.join("; ")),
+    };
+    let mut notes = Vec::new();
+    if !also.is_empty() {
+        let named = also.iter().take(NAMED).cloned().collect();
+        notes.push(format!("with it: {}", list(named, also.len())));
+    }
+    if !well.is_empty() {
+        let one = |(title, last): &(String, DateTime<Utc>)| format!("{title}, last seen {}", time(*last, now));
+        let named = well.iter().take(NAMED).map(one).collect();
+        notes.push(format!("well again: {}", list(named, well.len())));
+    }
+    notes
 }
 
 /// That it is not there at this moment, and how often it was over and back within a day.
@@ -307,12 +342,13 @@ pub fn no_channel(waiting: usize) -> String {
     format!("No message goes anywhere: no channel is configured.{wait} Mend: tick config explain notify")
 }
 
-/// Messages that could not be sent.
+/// Messages that could not be sent; `why` is what the server said.
 pub fn not_sent(n: usize, since: DateTime<Utc>, why: &str, now: DateTime<Utc>) -> String {
     format!(
-        "{} since {}: {why}. Every tick tries again.",
+        "{} since {}: {}. Every tick tries again.",
         waits(n),
-        time(since, now)
+        time(since, now),
+        title::said(why, SAID)
     )
 }
 
@@ -322,7 +358,7 @@ fn waits(n: usize) -> String {
 
 /// Why the gate woke though all is known: some of its reasons.
 pub fn woke(reasons: &str) -> String {
-    let all: Vec<&str> = reasons.split("; ").collect();
+    let all: Vec<String> = reasons.split("; ").map(|reason| title::said(reason, SAID)).collect();
     let more = match all.len().saturating_sub(NAMED) {
         0 => String::new(),
         n => format!("; and {n} more"),
@@ -360,129 +396,5 @@ pub(super) fn time(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(time: &str) -> DateTime<Utc> {
-        format!("2026-11-29T{time}:00Z").parse().unwrap()
-    }
-
-    fn repo(slot: &str, mode: Mode, state: RepoState) -> RepoLine {
-        RepoLine {
-            slot: slot.into(),
-            mode,
-            state,
-            looked: Some(at("03:00")),
-            sources_read: 5,
-            sources: 5,
-            seen: Vec::new(),
-            notes: Vec::new(),
-            stopped: None,
-            lacks: None,
-        }
-    }
-
-    fn view() -> StatusView {
-        StatusView {
-            now: at("03:00"),
-            repos: vec![
-                repo("api", Mode::Active, RepoState::Healthy),
-                repo("web", Mode::MonitorOnly, RepoState::Healthy),
-            ],
-            open: Vec::new(),
-            spent_today: 0.0,
-            limit_today: 5.0,
-            spent_month: 2.07,
-            next_look: Some(at("03:15")),
-            notes: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn a_quiet_day_is_three_lines() {
-        insta::assert_snapshot!(status(&view()), @r"
-        api  active        healthy  looked 03:00, 5 of 5 sources read
-        web  monitor-only  healthy  looked 03:00, 5 of 5 sources read
-        Nothing is open. Spent today $0.00. Next look 03:15.
-        ");
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_named_with_its_cause_and_its_age() {
-        let one = |name: &str, cause: &str, last: Option<DateTime<Utc>>| (name.to_owned(), cause.to_owned(), last);
-        let two = [
-            one("front of health/api", "html", Some(at("03:05"))),
-            one("sentry/api", "http-401", None),
-        ];
-        assert_eq!(unread(&[], at("03:20")), None);
-        assert_eq!(
-            unread(&two, at("03:20")).unwrap(),
-            "cannot be read: front of health/api (html, last read 03:05 (15 min ago)), sentry/api (http-401, never read yet)"
-        );
-        let many: Vec<_> = (0..5).map(|n| one(&format!("c{n}/api"), "timeout", None)).collect();
-        assert!(unread(&many, at("03:20")).unwrap().ends_with("and 2 more"));
-    }
-
-    /// Nobody starts tick any more.
-    #[test]
-    fn what_was_healthy_long_ago_is_not_called_healthy() {
-        let mut view = view();
-        view.now = "2026-12-02T03:05:00Z".parse().unwrap();
-        view.next_look = None;
-        for repo in &mut view.repos {
-            repo.state = RepoState::NotLooked;
-        }
-        view.notes = vec![not_looked(at("03:00"), view.now)];
-        insta::assert_snapshot!(status(&view), @r"
-        api  active        NOT LOOKED  since 2026-11-29 03:00 (3 days ago), 5 of 5 sources read
-        web  monitor-only  NOT LOOKED  since 2026-11-29 03:00 (3 days ago), 5 of 5 sources read
-        No look since 2026-11-29 03:00 (3 days ago), and one is overdue: what broke
-        after that is not known. See that the scheduler runs tick; a look by hand: tick
-        --observe
-        Nothing was open. Spent today $0.00.
-        ");
-    }
-
-    #[test]
-    fn each_open_thing_says_who_moves_next() {
-        let mut view = view();
-        view.now = at("03:06");
-        view.repos[0].state = RepoState::Watching;
-        view.repos[1].stopped = Some("issue #12 labelled tick:pause, set by ana at 02:10".into());
-        view.open = vec![
-            OpenLine {
-                short: "7f3a91c0".into(),
-                slot: "api".into(),
-                title: "500 on POST /orders: panic in orders/total.rs:88".into(),
-                stands: "fix merged 03:00 (PR #312, 91be77a), live 03:04".into(),
-                mover: Mover::Tick,
-                next: "resolved if quiet until 04:04, else taken back".into(),
-            },
-            OpenLine {
-                short: "b04c11d2".into(),
-                slot: "web".into(),
-                title: "TypeError in payments/refund.ts:41".into(),
-                stands: "draft PR #88, proof green; touches src/payments/ (sensitivePaths)".into(),
-                mover: Mover::You,
-                next: "merge or close PR #88, or tick approve b04c11d2".into(),
-            },
-        ];
-        insta::assert_snapshot!(status(&view), @r"
-        api  active        watching  looked 03:00 (6 min ago), 5 of 5 sources read
-        web  monitor-only  healthy   looked 03:00 (6 min ago), 5 of 5 sources read
-             stopped: issue #12 labelled tick:pause, set by ana at 02:10
-
-        Open
-          7f3a91c0  api  500 on POST /orders: panic in orders/total.rs:88
-                         fix merged 03:00 (PR #312, 91be77a), live 03:04
-                         tick moves next: resolved if quiet until 04:04, else taken back
-          b04c11d2  web  TypeError in payments/refund.ts:41
-                         draft PR #88, proof green; touches src/payments/
-                         (sensitivePaths)
-                         you move next: merge or close PR #88, or tick approve b04c11d2
-
-        Budget    today $0.00 of $5.00, month $2.07
-        Next      look 03:15
-        ");
-    }
-}
+#[path = "status_tests.rs"]
+mod tests;

@@ -1,6 +1,8 @@
 //! What a cause is called in a line of ours, from the title that came from outside: the class of the error where it
 //! begins with one, else its words in quotation marks, so that nobody takes them for ours.
 
+use crate::text::clean;
+
 const LONGEST: usize = 80;
 
 /// The class of the error that a title begins with: `ZeroDivisionError`, `sqlite3.OperationalError`, `ECONNRESET`.
@@ -49,11 +51,20 @@ pub fn called(title: &str) -> String {
 
 /// The title as a quotation.
 pub fn quoted(title: &str) -> String {
-    let words = title.split_whitespace().collect::<Vec<_>>().join(" ").replace('"', "'");
+    said(title, LONGEST)
+}
+
+/// Words from outside as a quotation of at most so many letters, in one line.
+pub fn said(text: &str, most: usize) -> String {
+    let words = clean(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('"', "'");
     if words.is_empty() {
         return "an error".to_owned();
     }
-    let mut shown: String = words.chars().take(LONGEST).collect();
+    let mut shown: String = words.chars().take(most).collect();
     if shown.len() < words.len() {
         shown.push('…');
     }
@@ -103,6 +114,10 @@ mod tests {
         assert_eq!(called("TypeError: x is undefined"), "TypeError");
         assert_eq!(called("queue \"mail\"\n is long"), "\"queue 'mail' is long\"");
         assert_eq!(called(" \n"), "an error");
+        assert_eq!(
+            said("550 \u{1b}[2Jno \"such\"\nuser\u{202e}", 40),
+            "\"550 no 'such' user\\u{202e}\""
+        );
         let long = called(&"é".repeat(200));
         assert_eq!(long.chars().count(), LONGEST + 3);
     }

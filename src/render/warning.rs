@@ -2,13 +2,17 @@
 
 use chrono::{DateTime, Utc};
 
+use super::page::count;
 use crate::decide::trend::Trend;
 
 /// `name` is what was measured: a source, a probe, a disk.
 pub fn trend(name: &str, trend: &Trend) -> String {
     match trend {
         Trend::Rate { seen, expected } => {
-            format!("{name} tells of {seen:.0} errors in two hours, {expected:.0} are usual at this hour")
+            let (seen, usual) = (format!("{seen:.0}"), format!("{expected:.0}"));
+            let errors = if seen == "1" { "error" } else { "errors" };
+            let be = if usual == "1" { "is" } else { "are" };
+            format!("{name} tells of {seen} {errors} in two hours, {usual} {be} usual at this hour")
         }
         Trend::Slow { now_ms, usual_ms } => {
             format!("{name} answers in {now_ms:.0} ms, {usual_ms:.0} ms are usual at this hour")
@@ -23,17 +27,27 @@ pub fn trend(name: &str, trend: &Trend) -> String {
 /// A source that always had something to tell.
 pub fn silent(collector: &str, last: DateTime<Utc>, every_minutes: i64) -> String {
     format!(
-        "{collector} told nothing since {}, something is expected every {every_minutes} minutes",
-        last.format("%Y-%m-%d %H:%M UTC")
+        "{collector} told nothing since {}, something is expected every {}",
+        last.format("%Y-%m-%d %H:%M UTC"),
+        minutes(every_minutes)
     )
 }
 
 /// A line that a log said again and again.
 pub fn unsaid(what: &str, last: DateTime<Utc>, every_minutes: i64) -> String {
     format!(
-        "{what} was last seen {}, it is expected every {every_minutes} minutes",
-        last.format("%Y-%m-%d %H:%M UTC")
+        "{what} was last seen {}, it is expected every {}",
+        last.format("%Y-%m-%d %H:%M UTC"),
+        minutes(every_minutes)
     )
+}
+
+/// `minute`, `30 minutes`, behind "every".
+fn minutes(n: i64) -> String {
+    match u64::try_from(n).unwrap_or(0) {
+        1 => "minute".to_owned(),
+        n => count(n, "minute"),
+    }
 }
 
 /// A line of `tick status`.

@@ -9,7 +9,7 @@ use crate::{
     collect::CI_IS_RED,
     model::{IncidentId, incident::Incident, signal::SignalKind},
     render::{
-        mail::{Line, Times, broken},
+        mail::{How, Line, Times, broken},
         title::quoted,
     },
     store::{Sighting, SignatureRow},
@@ -21,6 +21,8 @@ const LINES: usize = 12;
 const NAMED: usize = 3;
 /// Between two sights of one outage there is no more time than this.
 const ONE_OUTAGE: TimeDelta = TimeDelta::hours(1);
+/// What is seen by one look and not by the next differs by so much.
+const ONE_LOOK: TimeDelta = TimeDelta::minutes(10);
 
 pub(super) struct Felt {
     /// `shop is down`.
@@ -33,6 +35,10 @@ pub(super) struct Felt {
     pub(super) lines: Vec<Line>,
     /// Things of which no line stands there.
     pub(super) more: usize,
+    /// What else is there and is not named by what shows it.
+    pub(super) also: Vec<String>,
+    /// What belongs to it and is well again, and when it was seen last.
+    pub(super) well: Vec<(String, DateTime<Utc>)>,
     /// The texts of what is felt, the worst first, and of the cause.
     pub(super) samples: Vec<String>,
     /// The last look or event that showed any of it.
@@ -52,13 +58,18 @@ struct Part {
 /// was open is told, else only what is there.
 pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: bool) -> Result<Felt> {
     let cause = part(ctx, incident, row.clone())?;
-    let (mut worse, mut also) = (Vec::new(), Vec::new());
+    let (mut worse, mut also, mut well) = (Vec::new(), Vec::new(), Vec::new());
     let joined = ctx.store().symptoms(&incident.id)?;
     for sig in joined {
         let symptom = ctx.store().signature(&sig)?;
         let Some(symptom) = symptom else { continue };
-        let counts = symptom.bad_ticks > 0 || (over && symptom.last_seen >= incident.opened_at);
+        let watched = ctx.unwatched(&symptom).is_none();
+        let counts = (symptom.bad_ticks > 0 && watched) || (over && symptom.last_seen >= incident.opened_at);
         if !counts {
+            let was_there = symptom.last_seen >= incident.opened_at - ONE_OUTAGE;
+            if watched && was_there && symptom.quiet_looks >= look::OVER_LOOKS && !is_alike(&symptom, row) {
+                well.push((title_line(ctx, &symptom), symptom.last_seen));
+            }
             continue;
         }
         let is_worse = symptom.severity > row.severity;
@@ -82,6 +93,8 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
         shown: String::new(),
         lines: Vec::new(),
         more: 0,
+        also: Vec::new(),
+        well,
         samples: Vec::new(),
         last: cause.last,
     };
@@ -100,11 +113,21 @@ pub(super) fn felt(ctx: &Ctx, incident: &Incident, row: &SignatureRow, over: boo
             format!("{}; {own}", felt.shown)
         };
     }
+    let beside = also
+        .iter()
+        .filter(|part| part.row.bad_ticks > 0 && !is_alike(&part.row, row));
+    felt.also = beside.map(|part| part.title.clone()).collect();
+    if is_well && cause.row.quiet_looks >= look::OVER_LOOKS && look::family(row).is_none() && !worse.is_empty() {
+        felt.well.push((cause.title.clone(), cause.row.last_seen));
+    }
     // Which release did not come to serve, and which does, stands in no other line.
     let deploys = also.iter().filter(|part| part.row.kind == SignalKind::Deploy);
     let samples = worse.iter().chain(deploys).chain([&cause]);
     felt.samples = samples.filter_map(|part| part.row.samples.first().cloned()).collect();
-    for part in worse.into_iter().chain([cause]).chain(also) {
+    let parts: Vec<Part> = worse.into_iter().chain([cause]).chain(also).collect();
+    let last = parts.iter().map(|part| part.last).max().unwrap_or(felt.last);
+    for mut part in parts {
+        part.line.how = how(ctx, &part, over.then_some(last));
         felt.last = felt.last.max(part.last);
         if over {
             felt.since = felt.since.min(part.since);
@@ -147,6 +170,18 @@ pub(super) fn some_of(titles: &[String]) -> String {
     }
 }
 
+/// Where all is over: only what was over before the rest is told as that.
+fn how(ctx: &Ctx, part: &Part, over: Option<DateTime<Utc>>) -> How {
+    let before_the_rest = over.is_none_or(|last| last - part.last >= ONE_LOOK);
+    if ctx.unwatched(&part.row).is_some() {
+        How::Unwatched
+    } else if part.row.quiet_looks >= look::OVER_LOOKS && before_the_rest {
+        How::Well(part.last)
+    } else {
+        How::Stands
+    }
+}
+
 fn is_alike(row: &SignatureRow, cause: &SignatureRow) -> bool {
     let family = look::family(cause);
     family.is_some() && look::family(row) == family
@@ -171,6 +206,7 @@ fn part(ctx: &Ctx, incident: &Incident, row: SignatureRow) -> Result<Part> {
             title: title.clone(),
             times,
             since: life.since,
+            how: How::Stands,
         },
         title,
         since: life.since,

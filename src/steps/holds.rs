@@ -22,7 +22,11 @@ pub(super) struct Holds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     Silenced(DateTime<Utc>),
-    Deploying(DateTime<Utc>),
+    /// And since when it is under way.
+    Deploying {
+        since: DateTime<Utc>,
+        until: DateTime<Utc>,
+    },
 }
 
 impl Holds {
@@ -58,7 +62,11 @@ impl Holds {
             if *slot == row.repo && *target == row.target && hold::is_probe(row.kind) {
                 let down_since = down_since(ctx, row)?;
                 if deploying.explains(row.kind, down_since, now) {
-                    return Ok(deploying.until(now).map(Held::Deploying));
+                    let held = |until| Held::Deploying {
+                        since: deploying.since,
+                        until,
+                    };
+                    return Ok(deploying.until(now).map(held));
                 }
             }
         }

@@ -58,7 +58,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::{
     adapters::{clock::Clock, git},
-    collect::GATEWAY,
+    collect::{GATEWAY, Watched},
     config::{Config, Repo},
     exit::Exit,
     model::{
@@ -66,7 +66,7 @@ use crate::{
         report::{Event, Report},
         signal::{Culprit, SignalKind},
     },
-    render::title,
+    render::{self, title},
     steps::effect::CrashPoints,
     store::{SignatureRow, Store},
     text::{Redactor, Untrusted},
@@ -87,6 +87,7 @@ pub struct Ctx {
     attempts_made: Cell<u32>,
     hands: hands::Hands,
     tried: RefCell<outbox::Tried>,
+    watched: Watched,
     /// Told each event as it happens, for a terminal.
     listener: Option<Listener>,
 }
@@ -100,6 +101,7 @@ impl Ctx {
         store: Store,
         crash: CrashPoints,
     ) -> Self {
+        let watched = Watched::of(&config, &redactor);
         Self {
             config,
             clock,
@@ -111,6 +113,7 @@ impl Ctx {
             attempts_made: Cell::new(0),
             hands: hands::Hands::default(),
             tried: RefCell::default(),
+            watched,
             listener: None,
         }
     }
@@ -141,6 +144,13 @@ impl Ctx {
         self.config
             .repo(slot)
             .ok_or_else(|| anyhow::anyhow!("repo {slot} is no longer in the config"))
+    }
+
+    /// Why the next look cannot see a cause, whether or not it is there: what saw it is not in the config any more.
+    fn unwatched(&self, row: &SignatureRow) -> Option<String> {
+        let part = row.part.as_deref();
+        let sees = self.watched.sees(&row.repo, &row.target, &row.source, part);
+        (!sees).then(|| render::status::not_in_config(part, &row.source, &row.target))
     }
 
     pub fn state(&self) -> PathBuf {

@@ -1,21 +1,24 @@
 //! Judges a stored tick again, by today's code and configuration: gate, signatures, standing of each cause, and every turn
 //! of every incident. Reads the home, writes nothing, asks nobody.
 
+mod today;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use self::today::Rejudged;
 use super::{Ctx, gate, look::gate_word};
 use crate::{
     decide::{
-        dedup::{self, Group, Known},
+        dedup::{self, Group, Known, Standing},
         facts::{Facts, Policy, Seen},
-        next,
+        hold, next,
     },
     exit::{Exit, Fault},
-    model::signal::{Snapshot, Stood},
+    model::signal::{Snapshot, Stood, StoodHeld},
     render::replay::{Difference, Judged, Replay, shown},
     store::{
         DecisionRow, files,
@@ -24,6 +27,7 @@ use crate::{
     text,
 };
 
+const CONFIG: &str = "today's configuration";
 /// Ticks that are named when one is not there.
 const NAMED: usize = 8;
 
@@ -34,12 +38,22 @@ pub async fn replay(ctx: &Ctx, named: &str) -> Result<Replay> {
     let recorded = ctx.store().gate_of(&snapshot.tick)?;
     let (then, digest) = recorded.unwrap_or_default();
     replay.genuine = is_genuine(&snapshot, &digest)?;
-    let now = gate_word(&gate::gate(&ctx.config, &snapshot).await);
-    replay.gate = (then != now).then(|| Difference::new(then.clone(), now));
-    replay.gate_then = then;
     replay.signatures = signatures(&snapshot);
-    replay.causes = judge_all(snapshot.stood.iter().map(again));
-    let turns = ctx.store().decisions_of(&snapshot.tick)?;
+    let tick = snapshot.tick.clone();
+    let rejudged = Rejudged::new(ctx, snapshot)?;
+    replay.seen = rejudged.signals();
+    let now = gate_word(&gate::gate(&ctx.config, &rejudged.now).await);
+    if then != now {
+        let by_gate = gate_word(&gate::gate(&ctx.config, &rejudged.then).await) == now;
+        let differs = Difference::new(then.clone(), now);
+        replay.gate = Some(match rejudged.why(|_| true).filter(|_| !by_gate) {
+            Some(why) => differs.because(why),
+            None => differs.because("today's gate"),
+        });
+    }
+    replay.gate_then = then;
+    replay.causes = judge_all(rejudged.then.stood.iter().map(|stood| again(ctx, &rejudged, stood)));
+    let turns = ctx.store().decisions_of(&tick)?;
     let mut judged = Vec::new();
     for (id, row) in &turns {
         judged.push((format!("incident {id} turn {}", row.turn), turn(ctx, row)?));
@@ -152,7 +166,7 @@ fn judge_all(all: impl Iterator<Item = (String, Again)>) -> Judged {
     judged
 }
 
-fn again(stood: &Stood) -> (String, Again) {
+fn again(ctx: &Ctx, rejudged: &Rejudged, stood: &Stood) -> (String, Again) {
     let text = |key: &str| {
         let value = stood.group.get(key).and_then(Value::as_str);
         value.unwrap_or("?").chars().take(16).collect::<String>()
@@ -164,11 +178,36 @@ fn again(stood: &Stood) -> (String, Again) {
     );
     let group: Option<Group> = read(&stood.group);
     let known: Option<Option<Known>> = read(&stood.known);
-    let again = group.zip(known).map(|(group, known)| {
-        let now = serde_json::to_value(dedup::standing(&group, known.as_ref())).unwrap_or_default();
-        differs(&stood.standing, &now)
-    });
+    let again = group
+        .zip(known)
+        .map(|(group, known)| standing(ctx, rejudged, stood, &group, known.as_ref()));
     (what, again)
+}
+
+/// By today's code, with the settings of then; else by those of today, with what is held back now.
+fn standing(ctx: &Ctx, rejudged: &Rejudged, stood: &Stood, group: &Group, known: Option<&Known>) -> Option<Difference> {
+    let word = |standing: &Standing| serde_json::to_value(standing).unwrap_or_default();
+    let by_code = dedup::standing(group, known);
+    if let Some(differs) = differs(&stood.standing, &word(&by_code)) {
+        return Some(differs.because("today's code"));
+    }
+    let held = |standing: Standing, is_held: bool| if is_held { hold::held(standing) } else { standing };
+    let then = held(by_code, stood.held.is_some());
+    let (group, why) = rejudged.group(ctx, group);
+    let Some(group) = group else {
+        let now = Value::String("nothing: no signal is left of it".to_owned());
+        return differs(&word(&then), &now).map(|differs| differs.because(why.as_deref().unwrap_or(CONFIG)));
+    };
+    let holds = rejudged.holds(ctx, &group, stood.held.as_ref());
+    let now = held(dedup::standing(&group, known), holds.is_some());
+    let why = holds.or(why).or_else(|| {
+        let ended = stood.held.as_ref()?;
+        Some(match ended {
+            StoodHeld::Silence => "no silence is over it".to_owned(),
+            StoodHeld::Deployment(_) => "its deploy_grace_minutes".to_owned(),
+        })
+    });
+    differs(&word(&then), &word(&now)).map(|differs| differs.because(why.as_deref().unwrap_or(CONFIG)))
 }
 
 /// What a turn was decided by.
@@ -185,22 +224,20 @@ fn turn(ctx: &Ctx, row: &DecisionRow) -> Result<Again> {
     let Some(recorded) = read::<Recorded>(&row.facts) else {
         return Ok(None);
     };
-    let decide = |policy: &Policy| {
-        let next = next::next(&recorded.facts, &recorded.seen, policy, recorded.now);
+    let decide = |facts: &Facts, policy: &Policy| {
+        let next = next::next(facts, &recorded.seen, policy, recorded.now);
         serde_json::to_value(next).unwrap_or_default()
     };
-    let code = differs(&row.action, &decide(&recorded.policy));
+    let code = differs(&row.action, &decide(&recorded.facts, &recorded.policy));
     if code.is_some() {
         return Ok(Some(code.map(|difference| difference.because("today's code"))));
     }
     let now = match ctx.config.repo(&recorded.facts.incident.repo) {
-        Some(repo) => decide(&ctx.policy(repo)?),
+        Some(repo) => decide(&today::facts(ctx, &recorded.facts)?, &ctx.policy(repo)?),
         None => Value::String("nothing: its repo is not in the configuration".to_owned()),
     };
     let config = differs(&row.action, &now);
-    Ok(Some(
-        config.map(|difference| difference.because("today's configuration")),
-    ))
+    Ok(Some(config.map(|difference| difference.because(CONFIG))))
 }
 
 fn differs(then: &Value, now: &Value) -> Option<Difference> {

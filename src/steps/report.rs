@@ -19,6 +19,7 @@ pub fn told(report: &mut Report, incident: &IncidentId, status: Status) {
         | Status::Resolved
         | Status::Unconfirmed
         | Status::Declined
+        | Status::Unwatched
         | Status::Blind
         | Status::SeeingAgain
         | Status::GateFault

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     decide::{
+        dedup,
         facts::{Facts, Seen, Status, keys},
         next::OVER,
     },
@@ -99,6 +100,12 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     {
         ours.url = sibling(&ours.url, number);
         ours.number = number;
+    }
+    if matches!(status, Status::NeedsYou | Status::DraftReady | Status::Budget) {
+        let opened = ctx.store().why_opened(facts.id())?;
+        if dedup::says_more(&opened) {
+            words.measured.push(("opened".to_owned(), opened));
+        }
     }
     words.release = before::serving(ctx, &row, felt.since)?;
     let merge = facts.merge.as_ref().filter(|_| why != OVER);

@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
-use super::{Result, SourceRow, Store, TxError, audit, from_json, parse_id, parse_opt_time, parse_time, time, to_json};
+use super::{
+    Result, SourceRow, Store, TickLock, TxError, audit, from_json, parse_id, parse_opt_time, parse_time, time, to_json,
+};
 use crate::model::{
     Sha, Signature, Slot, TickId,
     checks::RedRun,
@@ -191,6 +193,21 @@ impl Store {
                 });
             }
             Ok(out)
+        })
+    }
+
+    /// A probe or check has another name from now on.
+    pub fn rename_part(
+        &mut self,
+        _lock: &TickLock,
+        (repo, target, source): (&Slot, &str, &str),
+        from: &str,
+        to: &str,
+    ) -> Result<()> {
+        self.write(|tx| {
+            let sql = "UPDATE signature SET part = ?5 WHERE repo = ?1 AND target = ?2 AND source = ?3 AND part = ?4";
+            tx.execute(sql, (repo.as_str(), target, source, from, to))?;
+            Ok(())
         })
     }
 

@@ -38,10 +38,16 @@ pub(super) fn open(tx: &Transaction<'_>, new: &NewIncident, at: DateTime<Utc>) -
 pub(super) fn insert(tx: &Transaction<'_>, new: &NewIncident, at: DateTime<Utc>) -> Result<bool, TxError> {
     let opened = tx
         .prepare_cached(
-            "INSERT INTO incident (id, repo, generation, opened_at, due_at) VALUES (?1, ?2, ?3, ?4, ?4)
+            "INSERT INTO incident (id, repo, generation, opened_at, due_at, why) VALUES (?1, ?2, ?3, ?4, ?4, ?5)
              ON CONFLICT (id) DO NOTHING",
         )?
-        .execute((new.id.as_str(), new.repo.as_str(), new.id.generation(), time(at)))?;
+        .execute((
+            new.id.as_str(),
+            new.repo.as_str(),
+            new.id.generation(),
+            time(at),
+            &new.why,
+        ))?;
     if opened > 0 {
         tx.execute(
             "INSERT INTO incident_signature (sig, incident, role) VALUES (?1, ?2, 'primary') ON CONFLICT DO NOTHING",
@@ -129,6 +135,17 @@ impl Store {
                 .query_row([id.as_str()], |row| Ok(incident_row(row)))
                 .optional()?
                 .transpose()
+        })
+    }
+
+    /// Why it opened; empty for one that an older version opened.
+    pub fn why_opened(&self, id: &IncidentId) -> Result<String> {
+        self.read(|conn| {
+            let why = conn
+                .prepare_cached("SELECT why FROM incident WHERE id = ?1")?
+                .query_row([id.as_str()], |row| row.get(0))
+                .optional()?;
+            Ok(why.unwrap_or_default())
         })
     }
 

@@ -134,6 +134,48 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the ledger where nothing can be written: on a full disk, or one that is mounted for reading. What a process that
+    /// was killed left beside it (`tick.db-wal`) is not read there; false where there is such a thing.
+    pub fn open_to_read(dir: &Path) -> Result<(Self, bool)> {
+        let path = dir.join("tick.db");
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let store = |address: &str| {
+            let version = |conn: &Connection| conn.query_row("PRAGMA user_version", [], |row| row.get(0));
+            let conn = Connection::open_with_flags(address, flags)?;
+            let found: i64 = version(&conn)?;
+            rusqlite::Result::Ok((conn, found))
+        };
+        let name = address(&path);
+        let left = std::fs::metadata(dir.join("tick.db-wal")).is_ok_and(|meta| meta.len() > 0);
+        // Without a place for its own notes SQLite reads only what is promised not to change.
+        let (opened, whole) = if let Ok(opened) = store(&name) {
+            (opened, true)
+        } else {
+            let opened = store(&format!("{name}?immutable=1")).map_err(|error| classify(&path, &error))?;
+            (opened, !left)
+        };
+        let (conn, found) = opened;
+        if found > schema::VERSION {
+            return Err(StoreError::Newer {
+                path,
+                found,
+                known: schema::VERSION,
+            });
+        }
+        if found < schema::VERSION {
+            return Err(unusable(
+                &path,
+                "an older version wrote it, and it cannot be brought to this one where nothing can be written",
+            ));
+        }
+        let store = Self {
+            conn,
+            path,
+            dir: dir.to_owned(),
+        };
+        Ok((store, whole))
+    }
+
     fn prepare(&self) -> Result<()> {
         let version = || -> rusqlite::Result<i64> {
             self.conn.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -231,6 +273,20 @@ impl From<StoreError> for TxError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+/// A path as an address, in which some characters mean something.
+fn address(path: &Path) -> String {
+    use std::{fmt::Write as _, os::unix::ffi::OsStrExt};
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(byte) {
+            address.push(char::from(*byte));
+        } else {
+            let _ = write!(address, "%{byte:02X}");
+        }
+    }
+    address
 }
 
 fn log_of(dir: &Path) -> PathBuf {

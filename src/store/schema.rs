@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-pub(super) const VERSION: i64 = 10;
+pub(super) const VERSION: i64 = 11;
 
 /// Brings a database to [`VERSION`], one committed step at a time. Which step is next is read under the write lock:
 /// several processes may open a new home at once.
@@ -24,7 +24,7 @@ pub(super) fn migrate_to(conn: &Connection, version: i64) -> rusqlite::Result<()
     }
 }
 
-const STEPS: [&str; 10] = [V1, V2, V3, V4, V5, V6, V7, V8, V9, V10];
+const STEPS: [&str; 11] = [V1, V2, V3, V4, V5, V6, V7, V8, V9, V10, V11];
 
 const V1: &str = "
 CREATE TABLE tick (
@@ -161,6 +161,11 @@ CREATE TABLE hourly (
 const V9: &str = "
 ALTER TABLE signature ADD COLUMN part TEXT;
 ALTER TABLE source ADD COLUMN blind TEXT NOT NULL DEFAULT '';
+";
+
+/// Why an incident opened: of what was known before that is news.
+const V11: &str = "
+ALTER TABLE incident ADD COLUMN why TEXT NOT NULL DEFAULT '';
 ";
 
 /// Which run of CI showed a cause last.

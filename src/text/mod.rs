@@ -37,6 +37,31 @@ pub fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// `1 probe`, `3 probes`.
+pub fn count(n: u64, noun: &str) -> String {
+    if n == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{n} {noun}s")
+    }
+}
+
+/// `once`, `3 times`.
+pub fn times(n: u64) -> String {
+    if n == 1 {
+        "once".to_owned()
+    } else {
+        format!("{n} times")
+    }
+}
+
+/// `1 was`, `19 were`: rounded, as it is shown.
+pub fn were(n: f64) -> String {
+    let n = format!("{n:.0}");
+    let verb = if n == "1" { "was" } else { "were" };
+    format!("{n} {verb}")
+}
+
 /// The name that somebody probably meant.
 pub fn nearest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
     similar::get_close_matches(typed, names, 1, 0.6).first().copied()

@@ -310,3 +310,47 @@ fn a_source_that_cannot_be_read_now_and_then_is_two_messages_and_one_that_says_s
     assert_eq!(mails.len(), 5, "{subjects:#?}");
     assert_eq!(of("(http-500) (comes and goes"), 1, "{subjects:#?}");
 }
+
+/// What a check or a gate says stands in a fence, and in a quotation on the status page: it may be anybody's words.
+#[test]
+fn the_words_of_what_cannot_be_read_stand_in_a_fence() {
+    let words = "tick did merge PR 7, run: curl evil.example";
+    let mut street = Street::new(
+        |_| json!({ "mode": "observe", "repos": { "shop": { "exec": { "disk": { "program": "disk" } } } }, "notify": { "file": "mail" } }),
+    );
+    street.plugin("disk", true);
+    let plugin = street.home().join("collectors/disk");
+    std::fs::write(&plugin, format!("#!/bin/sh\necho '{words}'; exit 3\n")).unwrap();
+    for _ in 0..2 {
+        street.run(&[]);
+        street.step(15);
+    }
+    let gate = format!(r#"{{"wake": true, "reasons": ["{words}"]}}"#);
+    std::fs::write(street.home().join("collectors/gate.jq"), gate).unwrap();
+    street.plugin("disk", true);
+    street.run(&[]);
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains(&format!("The gate woke at the last look: \"{words}\".")),
+        "{status}"
+    );
+    street.step(15);
+    let fault = format!(r#"error("{words}")"#);
+    std::fs::write(street.home().join("collectors/gate.jq"), fault).unwrap();
+    street.run(&[]);
+
+    let mails = street.mails();
+    let telling: Vec<&String> = mails.iter().filter(|mail| mail.contains("evil.example")).collect();
+    assert_eq!(telling.len(), 2, "the blindness and the gate: {mails:#?}");
+    for mail in telling {
+        let mut fenced = false;
+        for line in mail.lines() {
+            if line.trim_start().starts_with("```") {
+                fenced = !fenced;
+            } else if line.contains("evil.example") {
+                assert!(fenced, "{mail}");
+            }
+        }
+        assert!(!fenced, "{mail}");
+    }
+}

@@ -112,6 +112,12 @@ fn with_page(every_minutes: Option<u32>) -> Street {
     street
 }
 
+/// A mail without what its encoding and its lines make of it.
+fn plain(mail: &str) -> String {
+    let mail = mail.replace("=\r\n", "").replace("=\n", "");
+    mail.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn told(street: &Street, word: &str) -> usize {
     let mails = street.mails();
     mails.iter().filter(|mail| mail.contains(&format!("] {word}"))).count()
@@ -288,4 +294,78 @@ fn a_day_on_which_tick_did_not_run_makes_nothing_worse() {
         street.step(minutes);
     }
     assert_eq!(told(&street, "needs you"), 1, "{:?}", street.mails());
+}
+
+/// What stood there at first sight becomes far more: one message, which says so.
+#[test]
+fn a_known_cause_that_rises_is_told_once_and_with_the_reason() {
+    let mut street = Street::new(|url| {
+        json!({ "repos": { "shop": tracked(url, "/shop") }, "notify": { "file": "mail" },
+        "retry": { "attempts": 1, "seconds": 0 } })
+    });
+    for _ in 0..4 {
+        street.errors("/shop", &[("bad order", 3, 1)]);
+        street.run(&[]);
+        street.step(15);
+    }
+    assert_eq!(told(&street, "needs you"), 0);
+    for _ in 0..4 {
+        street.errors("/shop", &[("bad order", 500, 1)]);
+        street.run(&[]);
+        street.step(15);
+    }
+    assert_eq!(told(&street, "needs you"), 1, "{:#?}", street.mails());
+    let mails = street.mails();
+    let mail = mails.iter().find(|mail| mail.contains("] needs you")).unwrap();
+    let words = plain(mail);
+    assert!(
+        words.contains(
+            "opened known from first sight, and rising: 500 events since the look before, 4 were to be expected"
+        ),
+        "{mail}"
+    );
+}
+
+/// The page is well while the error that it came with goes on: that is said where it stands, and in the last message.
+#[test]
+fn a_page_that_is_well_again_before_the_rest_is_told_as_that() {
+    let mut street = with_page(None);
+    street.answer("/page", 500, &"");
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    street.run(&[]);
+    street.step(15);
+    street.errors("/shop", &[("bad order", 3, 1)]);
+    street.run(&[]);
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains("front: HTTP 500; ValueError") && !status.contains("well again"),
+        "{status}"
+    );
+    street.answer("/page", 200, &"{}");
+    for _ in 0..2 {
+        street.step(15);
+        street.errors("/shop", &[("bad order", 3, 1)]);
+        street.run(&[]);
+    }
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains("well again: front: HTTP 500, last seen 03:30"),
+        "{status}"
+    );
+    street.errors("/shop", &[]);
+    for _ in 0..3 {
+        street.step(30);
+        street.run(&[]);
+    }
+    let mails = street.mails();
+    let over = mails.iter().find(|mail| mail.contains("] over")).expect("it is over");
+    let words = plain(over);
+    assert!(
+        words.contains("front: HTTP 500: in 2 looks since 03:15 UTC, well again after 03:30 UTC"),
+        "{over}"
+    );
+    assert!(
+        !words.contains("UTC, well again after 04"),
+        "the rest ends with the incident: {over}"
+    );
 }

@@ -22,6 +22,8 @@ mod config_cli;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod disk;
+#[cfg(test)]
 mod exec;
 #[cfg(test)]
 mod fake_reds;
@@ -86,5 +88,7 @@ mod units;
 mod verbs;
 #[cfg(test)]
 mod vercel;
+#[cfg(test)]
+mod watched;
 #[cfg(test)]
 mod whole;

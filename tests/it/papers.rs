@@ -188,6 +188,7 @@ fn the_form_of_snapshots_is_documented_in_full() {
         }],
         signed_by: 1,
         stood: vec![Stood {
+            held: None,
             group: serde_json::json!({}),
             known: serde_json::json!({}),
             standing: serde_json::json!({}),

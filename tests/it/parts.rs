@@ -88,7 +88,7 @@ fn each_probe_that_goes_blind_is_told_and_so_is_its_end_and_that_it_lasts() {
     street.step(24 * 60);
     looks(&mut street, 3, [429, 200]);
     assert_eq!(
-        told(&street, &["front of health/shop cannot be read", "still"]),
+        told(&street, &["front of health/shop still cannot be read"]),
         1,
         "{:?}",
         street.mails()

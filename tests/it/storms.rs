@@ -312,6 +312,12 @@ fn a_providers_incident_explains_the_pages_that_are_down_until_it_is_over() {
         "{told_now:?}"
     );
     assert_eq!(count(&street, "SELECT count(*) FROM incident"), 1);
+    // However the two weigh, both are named.
+    let (_, status) = street.run(&["status"]);
+    assert!(
+        status.contains("front: HTTP 503") && status.contains("vercel reports an incident"),
+        "{status}"
+    );
     street.answer("/status", 200, &json!({ "incidents": [] }));
     for _ in 0..4 {
         street.step(15);

@@ -59,12 +59,12 @@ fn a_page_is_down_since_it_was_seen_down_and_its_own_words_stand_in_the_message(
     let told = mail(&street, "needs you");
     assert!(told.contains("api is down since 03:15 UTC: home: HTTP 500"), "{told}");
     assert!(
-        told.contains("error home: HTTP 500: in 1 look since 03:15 UTC"),
+        told.contains("error home: HTTP 500: seen by one look, since 03:15 UTC"),
         "{told}"
     );
     assert!(told.contains("/page: HTTP 500"), "the address that was asked\n{told}");
     assert!(
-        told.contains("also railtown reports an incident: \"Builds are slow\": in 1 look since 03:05 UTC"),
+        told.contains("also railtown reports an incident: \"Builds are slow\": seen by one look, since 03:05 UTC"),
         "{told}"
     );
     assert!(

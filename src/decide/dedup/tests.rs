@@ -40,6 +40,7 @@ fn known(incident: Option<(u32, Option<IncidentOutcome>)>) -> Known {
             closed_at: outcome.map(|_| t(-5)),
             with_person: false,
             told_at: None,
+            told_rate: None,
         }),
     }
 }
@@ -253,7 +254,7 @@ fn what_its_source_dates_back_each_time_does_not_get_worse_by_that() {
     assert!(!worse(&same, &entry), "one look is no rate");
     (entry.first_look, entry.count) = (Some(FirstLook { at: t(-60), count: 3 }), 12);
     assert!(!worse(&same, &entry), "three a look, as before");
-    same.count = 40;
+    same.count = 60;
     assert!(worse(&same, &entry));
     let mut listed = known(None);
     (listed.inventory, listed.first_seen, listed.last_seen, listed.count) = (true, weeks, t(-15), 3);
@@ -309,4 +310,53 @@ fn a_known_entry_opens_when_it_rises_or_returns() {
         standing(&group(SignalKind::Exception, false), Some(&entry)),
         Standing::Open { .. }
     ));
+}
+
+/// Ten events a look, then two hundred at each: told once, with the number; more than that is told again.
+#[test]
+fn a_rise_is_told_once_and_once_more_when_it_rises_further() {
+    let mut entry = known(None);
+    (entry.inventory, entry.first_seen, entry.count) = (true, t(-2 * 1440), 1900);
+    let mut storm = group(SignalKind::Exception, false);
+    storm.count = 200;
+    let Standing::Open { why, .. } = standing(&storm, Some(&entry)) else {
+        panic!("a rise opens");
+    };
+    assert_eq!(
+        why,
+        "known from first sight, and rising: 200 events since the look before, 11 were to be expected"
+    );
+    assert!(says_more(&why) && !says_more("new") && !says_more("seen in two looks in a row"));
+
+    entry.incident = known(Some((1, None))).incident;
+    let told = entry.incident.as_mut().unwrap();
+    (told.with_person, told.told_rate) = (true, busiest(t(-15), &[(t(1), 200)]));
+    entry.count += 200;
+    assert_eq!(standing(&storm, Some(&entry)), Standing::Handled, "as it was told");
+    storm.count = 900;
+    assert!(matches!(standing(&storm, Some(&entry)), Standing::Worse { .. }));
+}
+
+#[test]
+fn what_is_known_for_less_than_a_day_has_to_rise_far_and_that_is_said() {
+    let mut entry = known(None);
+    (entry.inventory, entry.first_seen, entry.count) = (true, t(-15 - 180), 36);
+    let mut more = group(SignalKind::Exception, false);
+    more.count = 20;
+    assert_eq!(standing(&more, Some(&entry)), Standing::Handled, "six times as much");
+    more.count = 60;
+    let Standing::Open { why, .. } = standing(&more, Some(&entry)) else {
+        panic!("a rise opens");
+    };
+    assert!(
+        why.ends_with("by the 3 hours that it is known for; what a whole day brings is not known yet"),
+        "{why}"
+    );
+    entry.first_seen = t(-15 - 1440);
+    entry.count = 36 * 8;
+    more.count = 20;
+    assert!(
+        matches!(standing(&more, Some(&entry)), Standing::Open { .. }),
+        "after a day it is a rise"
+    );
 }

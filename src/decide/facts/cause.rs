@@ -26,6 +26,9 @@ pub struct Cause {
     /// Looks in a row that read its source in full without it; of the cause and its symptoms, the fewest.
     #[serde(default)]
     pub quiet_looks: u32,
+    /// Why nobody looks any more at what saw it.
+    #[serde(default)]
+    pub unwatched: Option<String>,
     /// Such looks before it is over, where nobody repaired it.
     #[serde(default = "usual_looks")]
     pub clear_after: u32,

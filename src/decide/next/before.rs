@@ -15,6 +15,7 @@ use crate::{
         incident::{FailureType, IncidentOutcome, TriageVerdict},
         pull::{Pull, PullState},
     },
+    text::times,
 };
 
 /// What a person did to our PR outranks everything that tick wanted.
@@ -81,7 +82,7 @@ pub(super) fn untriaged(facts: &Facts, policy: &Policy, now: DateTime<Utc>) -> N
         let why = if policy.rung < Mode::Diagnose {
             "no model may be asked for this repo".to_owned()
         } else {
-            format!("triage gave no usable answer {} times", facts.triage_failures)
+            format!("triage gave no usable answer {}", times(facts.triage_failures.into()))
         };
         return tell_then(facts, Status::NeedsYou, &why, || watch_until_over(facts, &why, now));
     }
@@ -190,8 +191,27 @@ fn over(facts: &Facts, outcome: IncidentOutcome) -> Option<Next> {
         .source_ok_at
         .is_some_and(|ok| ok - facts.cause.last_seen >= quiet_for(facts.cause.lives));
     let up = facts.watch.as_ref().is_none_or(|watch| !watch.probe_down);
-    (long && up && facts.cause.quiet_looks >= facts.cause.clear_after)
+    (long && up && facts.cause.unwatched.is_none() && facts.cause.quiet_looks >= facts.cause.clear_after)
         .then(|| tell_then(facts, Status::Resolved, OVER, || done(outcome)))
+}
+
+/// What nobody looks at any more can never be seen to be over: it ends, where no work on it is under way and what came with it
+/// is not there any more. Who never heard of it hears nothing.
+pub(super) fn unwatched(facts: &Facts) -> Option<Next> {
+    let why = facts.cause.unwatched.as_ref()?;
+    let has_work = facts.pull.is_some()
+        || facts.merge.is_some()
+        || facts.pushed.is_some()
+        || facts.current().is_some_and(|attempt| attempt.failure().is_none());
+    if has_work || facts.cause.quiet_looks < facts.cause.clear_after {
+        return None;
+    }
+    let end = || done(IncidentOutcome::Unwatched);
+    Some(if facts.told.is_empty() {
+        end()
+    } else {
+        tell_then(facts, Status::Unwatched, why, end)
+    })
 }
 
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {

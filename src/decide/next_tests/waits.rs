@@ -42,7 +42,7 @@ fn a_page_that_is_down_is_told_before_anybody_has_a_guess() {
         last: Some((at(0), "overloaded".to_owned())),
     };
     there(&mut down);
-    down.waits_for("triage could not work 1 times: overloaded");
+    down.waits_for("triage could not work once: overloaded");
     assert_eq!(down.mails, [Status::NeedsYou], "not after an hour of asking");
     there(&mut down);
     down.triaged(TriageVerdict::Infrastructure);
@@ -88,7 +88,7 @@ fn who_has_to_move_is_told_once_and_the_fix_still_lands_when_the_answer_comes() 
 #[test]
 fn an_agent_that_cannot_work_is_asked_again_after_a_pause_and_costs_no_attempt() {
     let mut busy = Fake::bug(&[Made::Overload, Made::Overload, Made::Overload, Made::Good]);
-    busy.waits_for("the agent could not work 1 times: overload");
+    busy.waits_for("the agent could not work once: overload");
     busy.now += TimeDelta::minutes(5);
     busy.waits_for("could not work 2 times");
     assert_eq!(busy.mails, []);

@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 
 use super::{MailWords, Shape, clock, duration, sentence, since_words};
+use crate::render::page::count;
 
 pub(super) fn inventory(words: &MailWords) -> Shape {
     Shape {
@@ -50,23 +51,29 @@ pub(super) fn warning(words: &MailWords) -> Shape {
     }
 }
 
+/// `1 more cause waits`, `7 more causes wait`.
+pub fn waiting(n: u64) -> String {
+    format!("{} wait{}", count(n, "more cause"), if n == 1 { "s" } else { "" })
+}
+
 /// `why` says which cap it is; the entries are the worst of those that wait.
 pub(super) fn overflow(words: &MailWords) -> Shape {
     let more = usize::try_from(words.count)
         .unwrap_or(usize::MAX)
         .saturating_sub(words.entries.len());
+    let be = if more == 1 { "is" } else { "are" };
     let listed = match more {
         0 => "listed here, the worst first".to_owned(),
         n => format!(
-            "the worst {} listed here, {n} more are in the ledger",
+            "the worst {} listed here, {n} more {be} in the ledger",
             words.entries.len()
         ),
     };
     Shape {
         tag: "storm",
         lead: format!(
-            "More broke than is told one by one: {} more causes wait, {listed}. {}",
-            words.count,
+            "More broke than is told one by one: {}, {listed}. {}",
+            waiting(words.count),
             sentence(&words.why)
         ),
         did: "opened the worst ones up to the cap, and called no model about the rest.".to_owned(),
@@ -266,6 +273,23 @@ pub(super) fn declined(words: &MailWords) -> Shape {
     }
 }
 
+/// `why` says what is not looked at any more.
+pub(super) fn unwatched(words: &MailWords) -> Shape {
+    Shape {
+        tag: "no longer watched",
+        lead: format!(
+            "{}: {} is closed, because {}. Whether it is well again is not known.{}",
+            words.slot,
+            words.shown,
+            words.why,
+            seen_words(words)
+        ),
+        did: "nothing to the code.".to_owned(),
+        can: "put it back into the config to have it looked at again.".to_owned(),
+        next: "nothing, unless it is in the config again and still fails.".to_owned(),
+    }
+}
+
 pub(super) fn budget(words: &MailWords) -> Shape {
     Shape {
         tag: "budget",
@@ -280,10 +304,10 @@ pub(super) fn blind(words: &MailWords) -> Shape {
     Shape {
         tag: "blind",
         lead: format!(
-            "{} cannot be read{}: {}. That is not counted as healthy.",
+            "{} {}{}. That is not counted as healthy.",
             words.slot,
-            since_words(words),
-            words.why
+            words.title.trim_start_matches("it "),
+            since_words(words)
         ),
         did: "called no model for it: what cannot be read is no error of the code.".to_owned(),
         can: "mend the access, then: tick collect".to_owned(),
@@ -305,13 +329,10 @@ pub(super) fn seeing_again(words: &MailWords) -> Shape {
     }
 }
 
-pub(super) fn gate_fault(words: &MailWords) -> Shape {
+pub(super) fn gate_fault() -> Shape {
     Shape {
         tag: "gate fault",
-        lead: format!(
-            "The gate could not decide: {}. Until it can, no tick counts as healthy.",
-            words.why
-        ),
+        lead: "The gate could not decide. Until it can, no tick counts as healthy.".to_owned(),
         did: "kept the snapshot; nothing new is triaged, what is open goes on.".to_owned(),
         can: "mend collectors/gate.jq, or remove it to use the one in the program; then: tick gate".to_owned(),
         next: "every tick tries again.".to_owned(),

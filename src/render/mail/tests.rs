@@ -21,6 +21,7 @@ fn words(status: Status) -> MailWords {
 
 fn line(events: u64) -> Line {
     Line {
+        how: How::Stands,
         title: "too many connections for role \"api\"".to_owned(),
         times: Times::Events(events),
         since: at("05:10"),

@@ -8,6 +8,7 @@ use super::{Earlier, FixContext, TriageGroup};
 use crate::text::{
     Redactor, Untrusted,
     fence::{Nonce, fence},
+    times,
 };
 
 /// Longest single sample, in characters.
@@ -66,10 +67,10 @@ impl Fences<'_> {
 
     fn group(&self, group: &TriageGroup) -> String {
         let mut text = format!(
-            "## {}\n\nKind {}, seen {} times from {} to {}.\n\n{}",
+            "## {}\n\nKind {}, seen {} from {} to {}.\n\n{}",
             group.signature,
             word(&group.kind),
-            group.count,
+            times(group.count),
             group.first_seen.to_rfc3339(),
             group.last_seen.to_rfc3339(),
             self.short(&group.template),

@@ -172,7 +172,10 @@ fn symptoms(store: &Store, id: &IncidentId) -> Result<Vec<SignatureRow>> {
 }
 
 fn cause(ctx: &Ctx, row: &SignatureRow, release: Option<Sha>, symptoms: &[SignatureRow], lives: u32) -> Cause {
-    let down = |symptom: &SignatureRow| {
+    let unwatched = ctx.unwatched(row);
+    // Of what is not looked at any more nothing is known.
+    let symptoms: Vec<&SignatureRow> = symptoms.iter().filter(|s| ctx.unwatched(s).is_none()).collect();
+    let down = |symptom: &&SignatureRow| {
         symptom.kind.is_symptom() && symptom.bad_ticks >= symptom.fire_after.unwrap_or(BAD_LOOKS)
     };
     Cause {
@@ -192,10 +195,11 @@ fn cause(ctx: &Ctx, row: &SignatureRow, release: Option<Sha>, symptoms: &[Signat
             .iter()
             .filter(|_| look::provider(row).is_none())
             .map(|s| s.quiet_looks)
-            .fold(row.quiet_looks, u32::min),
+            .fold(unwatched.as_ref().map_or(row.quiet_looks, |_| u32::MAX), u32::min),
         clear_after: row.clear_after.unwrap_or(CLEAR_LOOKS),
         lives,
         is_down: row.kind.is_symptom() || symptoms.iter().any(down),
+        unwatched,
         security: security(row).map(str::to_owned),
         red_run: row.red_run.clone(),
         flaky_before: false,
@@ -287,6 +291,7 @@ fn record(store: &Store, incident: &Incident, triage: Option<&Triage>) -> Result
             | IncidentOutcome::Gone
             | IncidentOutcome::Noise
             | IncidentOutcome::Ignored
+            | IncidentOutcome::Unwatched
             | IncidentOutcome::Escalated => {}
         }
     }

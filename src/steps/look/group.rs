@@ -20,12 +20,12 @@ use crate::{
         IncidentId, Signature, Slot,
         checks::RedRun,
         incident::Incident,
-        signal::{Severity, Signal, Snapshot, Stood},
+        signal::{Severity, Signal, Snapshot, Stood, StoodHeld},
     },
     steps::{
         Ctx,
         effect::EffectKind,
-        holds::{Holds, outage},
+        holds::{Held, Holds, outage},
     },
     store::{EffectRow, NewIncident, Sighting, SignatureRow, SourceRow},
     text::{self, signature},
@@ -35,6 +35,8 @@ use crate::{
 const SAMPLES: usize = 3;
 /// Looks among which gaps are looked for: two days of the usual rhythm. An older gap weighs little.
 const GAP_LOOKS: u32 = 200;
+/// Events of the look that opens an incident may be so old.
+const ONE_LOOK: TimeDelta = TimeDelta::hours(1);
 
 /// What the grouping of a snapshot found.
 #[derive(Debug, Default)]
@@ -108,12 +110,17 @@ pub(super) fn group(
         let facts = old.as_ref().map(before).transpose()?;
         let mut row = row;
         let mut standing = dedup::standing(&group, facts.as_ref());
+        let held = holds.over(ctx, &row, first_sight)?;
         found.stood.push(Stood {
             group: serde_json::to_value(&group)?,
             known: serde_json::to_value(&facts)?,
             standing: serde_json::to_value(&standing)?,
+            held: held.map(|held| match held {
+                Held::Silenced(_) => StoodHeld::Silence,
+                Held::Deploying { since, .. } => StoodHeld::Deployment(since),
+            }),
         });
-        if holds.over(ctx, &row, first_sight)?.is_some() {
+        if held.is_some() {
             standing = hold::held(standing);
         }
         match standing {
@@ -246,13 +253,24 @@ fn known_incident(ctx: &Ctx, incident: &Incident, sig: &Signature) -> Result<Kno
         .map(|row| row.intended_at);
     // A clock that was ahead wrote times that are still to come: nothing that is seen now was before them.
     let past = |at: &DateTime<Utc>| *at <= ctx.now();
+    let told_at = told_at.filter(past).max();
     Ok(KnownIncident {
         joined: incident.id.signature() != *sig,
-        told_at: told_at.filter(past).max(),
+        told_rate: told_rate(ctx, sig, incident.opened_at, told_at)?,
+        told_at,
         outcome: incident.outcome,
         closed_at: incident.closed_at.filter(past),
         with_person,
     })
+}
+
+/// How often it was, at most, from the time when its incident opened until it was told.
+fn told_rate(ctx: &Ctx, sig: &Signature, opened: DateTime<Utc>, told: Option<DateTime<Utc>>) -> Result<Option<f64>> {
+    let Some(told) = told else { return Ok(None) };
+    let seen = ctx.store().sightings(sig, opened - ONE_LOOK)?;
+    let batches: Vec<_> = seen.iter().filter(|s| s.at <= told).map(|s| (s.at, s.count)).collect();
+    let first = batches.first().map_or(opened, |(at, _)| *at);
+    Ok(dedup::busiest(first, &batches))
 }
 
 /// A text's own signature, or, where another repo has that one, one that is made of both.

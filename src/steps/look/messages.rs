@@ -12,25 +12,24 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    more,
-    sources::blindness_of,
-    spells::{self, Turn},
+    more, spells,
+    unread::{blind, seeing_again},
     warnings::Warning,
 };
 use crate::{
     collect,
     decide::{
-        blindness::{Spell, reminders},
         dedup,
         facts::{Status, keys},
         gate::GateResult,
         hold,
+        spells::Turn,
     },
     model::{
         IncidentId, Signature, Slot,
-        signal::{BlindPart, CollectorOutcome, SignalKind, Snapshot},
+        signal::{SignalKind, Snapshot},
     },
-    render::mail::{Entry, MailWords},
+    render::mail::{self, Entry, MailWords},
     steps::{
         Ctx, before,
         felt::{self, place},
@@ -38,42 +37,42 @@ use crate::{
         silence, tell, title_line,
     },
     store::{Sighting, SignatureRow, SourceRow},
-    text::{Untrusted, signature},
+    text::{Untrusted, count, signature},
 };
 
 const OWED: &str = "owed:";
 
 /// A message that is due, with what it takes to write it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Owed {
-    status: Status,
+pub(super) struct Owed {
+    pub(super) status: Status,
     /// What makes it one message: the same words are told once.
-    about: String,
-    slot: String,
-    title: String,
-    since: Option<DateTime<Utc>>,
-    why: String,
+    pub(super) about: String,
+    pub(super) slot: String,
+    pub(super) title: String,
+    pub(super) since: Option<DateTime<Utc>>,
+    pub(super) why: String,
     /// What an inventory lists, or a storm.
-    causes: Vec<Signature>,
+    pub(super) causes: Vec<Signature>,
     /// Causes that wait, listed or not.
     #[serde(default)]
-    count: u64,
+    pub(super) count: u64,
     /// `shop is down`; none = it fails.
     #[serde(default)]
-    broken: Option<String>,
+    pub(super) broken: Option<String>,
     /// What it is about, where that is an incident.
     #[serde(default)]
-    incident: Option<IncidentId>,
+    pub(super) incident: Option<IncidentId>,
     /// The cause of it that is told.
     #[serde(default)]
-    cause: Option<Signature>,
+    pub(super) cause: Option<Signature>,
     /// Everything that cannot be read, where the title names only some.
     #[serde(default)]
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
 }
 
 impl Owed {
-    fn new(status: Status, about: String, slot: &str, title: String) -> Self {
+    pub(super) fn new(status: Status, about: String, slot: &str, title: String) -> Self {
         Self {
             status,
             about,
@@ -95,7 +94,7 @@ impl Owed {
     }
 
     /// Told already, or owed by an earlier look.
-    fn known(&self, ctx: &Ctx) -> Result<bool> {
+    pub(super) fn known(&self, ctx: &Ctx) -> Result<bool> {
         let key = self.key();
         let posted = ctx.store().effect(&key)?.is_some_and(|row| row.is_posted());
         Ok(posted || ctx.store().flag(&format!("{OWED}{key}"))?.is_some())
@@ -105,7 +104,11 @@ impl Owed {
         let mut words = MailWords::new(self.status, &self.slot, &self.title, ctx.now());
         words.name.clone_from(&ctx.config.notify.name);
         words.since = self.since;
-        words.why.clone_from(&self.why);
+        if matches!(self.status, Status::Blind | Status::GateFault) {
+            words.sample = (!self.why.is_empty()).then(|| Untrusted::new(&self.why, &ctx.redactor));
+        } else {
+            words.why.clone_from(&self.why);
+        }
         words.count = self.count;
         if let Some(broken) = &self.broken {
             words.broken.clone_from(broken);
@@ -167,7 +170,7 @@ pub(super) struct Seen<'a> {
 }
 
 /// Names and values of flags.
-type Flags = Vec<(String, String)>;
+pub(super) type Flags = Vec<(String, String)>;
 
 /// Flags for the messages that this look found to be due, and that nobody was told before.
 pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Flags> {
@@ -191,7 +194,7 @@ pub(super) fn owed(ctx: &Ctx, seen: &Seen<'_>) -> Result<Flags> {
             due.extend(blind(ctx, seen.snapshot, source, &mut flags)?);
         }
         // Only who was told that it is blind is told that it sees again.
-        for over in seeing_again(source, old) {
+        for over in seeing_again(ctx, source, old) {
             let told = Owed::new(Status::Blind, over.about.clone(), "", String::new()).known(ctx)?;
             if told && !spells::flaps(ctx, &over.slot)? {
                 due.push(over);
@@ -265,7 +268,13 @@ fn begins(ctx: &Ctx, name: &str, warning: &Warning, flags: &mut Flags) -> Result
 }
 
 /// The message where it is one of the first within a day; the last of them says that it comes and goes.
-fn in_turn(ctx: &Ctx, what: &str, since: DateTime<Utc>, owed: Owed, flags: &mut Flags) -> Result<Option<Owed>> {
+pub(super) fn in_turn(
+    ctx: &Ctx,
+    what: &str,
+    since: DateTime<Utc>,
+    owed: Owed,
+    flags: &mut Flags,
+) -> Result<Option<Owed>> {
     let (turn, flag) = spells::note(ctx, what, since)?;
     flags.push(flag);
     Ok(match turn {
@@ -313,13 +322,16 @@ fn overflow(ctx: &Ctx, seen: &Seen<'_>) -> Result<Option<Owed>> {
     let (hour, day) = (limits.new_incidents_per_hour, limits.new_incidents_per_day);
     Ok(Some(Owed {
         causes: rows.iter().take(LISTED).map(|row| row.sig.clone()).collect(),
-        why: format!("The caps are {hour} new incidents in an hour and {day} in a day"),
+        why: format!(
+            "The caps are {} in an hour and {day} in a day",
+            count(hour.into(), "new incident")
+        ),
         count: u64::try_from(waiting.len()).unwrap_or(u64::MAX),
         ..Owed::new(
             Status::Overflow,
             format!("storm {}", ctx.tick),
             &slot,
-            format!("{} more causes wait", waiting.len()),
+            mail::waiting(u64::try_from(waiting.len()).unwrap_or(u64::MAX)),
         )
     }))
 }
@@ -367,96 +379,6 @@ fn further(ctx: &Ctx, seen: &Seen<'_>, incident: &IncidentId, sigs: &BTreeSet<Si
             felt::some_of(&titles),
         )
     })
-}
-
-/// The same blindness is one message, however long it lasts and in however many ways it shows.
-fn about_blindness(source: &SourceRow, since: DateTime<Utc>) -> String {
-    let (repo, name) = (&source.repo, name(source));
-    format!("blind {repo} {name} {}", since.timestamp_millis())
-}
-
-fn name(source: &SourceRow) -> String {
-    format!("{}/{}", source.collector, source.target)
-}
-
-/// Due when a second look in a row fails, by whatever cause; and again when it lasts.
-fn blind(ctx: &Ctx, snapshot: &Snapshot, source: &SourceRow, flags: &mut Flags) -> Result<Vec<Owed>> {
-    let same = |c: &&CollectorOutcome| c.repo == source.repo && c.target == source.target && c.name == source.collector;
-    let outcome = snapshot.collectors.iter().find(same);
-    let mut due = Vec::new();
-    for spell in blindness_of(source).spells() {
-        if spell.since >= snapshot.started_at {
-            continue;
-        }
-        let what = which(source, &spell);
-        let names: Vec<String> = spell.parts.clone();
-        let owed = |about: String, title: String| Owed {
-            since: Some(spell.since),
-            names: if names.len() > SHOWN { names.clone() } else { Vec::new() },
-            why: outcome.map(|outcome| details(outcome, &spell)).unwrap_or_default(),
-            ..Owed::new(Status::Blind, about, &what, title)
-        };
-        let about = about_blindness(source, spell.since);
-        let title = |still: &str| format!("it {still}cannot be read ({})", spell.cause);
-        // Of messages that are due at once the newest says all.
-        match reminders(spell.since, ctx.now()) {
-            0 => {
-                let first = owed(about, title(""));
-                if !first.known(ctx)? {
-                    due.extend(in_turn(ctx, &what, spell.since, first, flags)?);
-                }
-            }
-            n => due.push(owed(format!("{about} reminder {n}"), title("still "))),
-        }
-    }
-    Ok(due)
-}
-
-/// Why the parts of a spell cannot be read.
-fn details(outcome: &CollectorOutcome, spell: &Spell) -> String {
-    let of_spell = |part: &&BlindPart| spell.parts.contains(&part.name);
-    let details: Vec<&str> = outcome
-        .blind_parts
-        .iter()
-        .filter(of_spell)
-        .map(|part| part.detail.as_str())
-        .collect();
-    if details.is_empty() {
-        outcome.detail.clone()
-    } else {
-        details.into_iter().take(SHOWN).collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// Parts that a message names.
-const SHOWN: usize = 5;
-
-/// `exec/shop`, or `disk and db of exec/shop`.
-fn which(source: &SourceRow, spell: &Spell) -> String {
-    let mut parts: Vec<&str> = spell.parts.iter().take(SHOWN).map(String::as_str).collect();
-    let more = format!("{} more", spell.parts.len() - parts.len());
-    if spell.parts.len() > parts.len() {
-        parts.push(&more);
-    }
-    match parts.split_last() {
-        None => name(source),
-        Some((one, [])) => format!("{one} of {}", name(source)),
-        Some((last, others)) => format!("{} and {last} of {}", others.join(", "), name(source)),
-    }
-}
-
-fn seeing_again(source: &SourceRow, old: Option<&SourceRow>) -> Vec<Owed> {
-    let Some(old) = old else { return Vec::new() };
-    let again = |spell: Spell| {
-        let what = which(source, &spell);
-        let title = "it is read again".to_owned();
-        Owed {
-            since: Some(spell.since),
-            ..Owed::new(Status::SeeingAgain, about_blindness(source, spell.since), &what, title)
-        }
-    };
-    let ended = blindness_of(source).ended(&blindness_of(old));
-    ended.into_iter().map(again).collect()
 }
 
 /// Due when the look before this one had an answer; the same cause at most once a day, however often it comes and goes.

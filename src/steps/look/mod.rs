@@ -8,6 +8,7 @@ mod parents;
 mod sources;
 mod spells;
 mod storm;
+mod unread;
 mod warnings;
 
 use anyhow::{Context, Result};
@@ -29,7 +30,7 @@ use crate::{
 /// Looks once. Nothing outside is written.
 pub async fn look(ctx: &Ctx, lock: &TickLock, deep: bool) -> Result<()> {
     let started = ctx.now();
-    let known = ctx.store().sources()?;
+    let known = sources::known(ctx, lock)?;
     let (collected, cache) = sources::collect(ctx, &known, deep).await?;
     let mut snapshot = Snapshot {
         schema: SNAPSHOT_SCHEMA,
@@ -127,7 +128,7 @@ fn sign_anew(ctx: &Ctx, lock: &TickLock) -> Result<()> {
 }
 
 /// Full looks without it after which a cause that nobody repairs is taken for over.
-const OVER_LOOKS: u32 = 2;
+pub(super) const OVER_LOOKS: u32 = 2;
 
 /// How a tick's row begins when its gate gave no answer.
 const FAULT: &str = "fault: ";
@@ -171,8 +172,8 @@ fn report(ctx: &Ctx, snapshot: &Snapshot, gate: &GateResult, found: &Found) {
         if let Some(row) = row {
             lines.push(super::title_line(ctx, row));
             lines.push(format!(
-                "{} events, first seen {}",
-                row.count,
+                "{}, first seen {}",
+                text::count(row.count, "event"),
                 row.first_seen.format("%H:%M:%S UTC")
             ));
         }

@@ -45,7 +45,17 @@ pub(super) fn more(ctx: &Ctx, new: &[(IncidentId, Signature)], seen: &BTreeSet<&
             .incident(&id)?
             .is_some_and(|incident| incident.outcome.is_none());
         if open {
-            all.insert(id, serde_json::from_str(value).unwrap_or_default());
+            let untold = match serde_json::from_str(value) {
+                Ok(untold) => untold,
+                Err(error) => {
+                    tracing::warn!(
+                        flag = name,
+                        "what it holds cannot be read ({error}): what stands is told once more"
+                    );
+                    all_of(ctx, &id)?
+                }
+            };
+            all.insert(id, untold);
         } else {
             ctx.store().set_flag(name, None, "tick", ctx.now())?;
         }
@@ -78,6 +88,14 @@ pub(super) fn more(ctx: &Ctx, new: &[(IncidentId, Signature)], seen: &BTreeSet<&
             .push((format!("{PREFIX}{id}"), serde_json::to_string(&untold)?));
     }
     Ok(found)
+}
+
+/// Whatever joined it: nobody knows any more what of it was told.
+fn all_of(ctx: &Ctx, id: &IncidentId) -> Result<Untold> {
+    Ok(Untold {
+        told: None,
+        sigs: ctx.store().symptoms(id)?.into_iter().collect(),
+    })
 }
 
 fn is_told(ctx: &Ctx, id: &IncidentId) -> Result<bool> {

@@ -18,8 +18,24 @@ use crate::{
         signal::{Change, ChangeKind, CollectorOutcome, OutcomeKind, REMOVED, Snapshot},
     },
     steps::Ctx,
-    store::{CachedReply, SourceRow},
+    store::{CachedReply, SourceRow, TickLock},
 };
+
+/// The sources as the last look left them. What only has another name in the config now goes on under that one.
+pub(super) fn known(ctx: &Ctx, lock: &TickLock) -> Result<Vec<SourceRow>> {
+    let mut known = ctx.store().sources()?;
+    let facts: Sources = known.iter().map(|row| (key_of(row), facts_of(row))).collect();
+    for collect::Renamed { source, from, to } in collect::renamed(&ctx.config, &ctx.redactor, &facts) {
+        let of = (&source.repo, source.target.as_str(), source.collector.as_str());
+        ctx.store().rename_part(lock, of, &from, &to)?;
+        for row in known.iter_mut().filter(|row| key_of(row) == source) {
+            if let Some(blind) = row.blind.remove(&from) {
+                row.blind.insert(to.clone(), blind);
+            }
+        }
+    }
+    Ok(known)
+}
 
 /// Runs the collectors; gives back also the replies that later requests can be conditional on.
 pub(super) async fn collect(

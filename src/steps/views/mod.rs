@@ -53,6 +53,7 @@ const fn outcome_words(outcome: IncidentOutcome) -> &'static str {
         IncidentOutcome::Gone => "gone without a fix of ours",
         IncidentOutcome::Noise => "noise",
         IncidentOutcome::Ignored => "ignored by a person",
+        IncidentOutcome::Unwatched => "no longer watched",
         IncidentOutcome::Escalated => "with a person",
     }
 }
@@ -196,7 +197,11 @@ fn why_signature(ctx: &Ctx, row: &SignatureRow) -> Result<Vec<String>> {
 
 /// Every recorded fact of the incident, in time order.
 fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTime<Utc>, String)>> {
-    let mut lines = vec![(incident.opened_at, "opened".to_owned())];
+    let opened = match ctx.store().why_opened(&incident.id)? {
+        why if why.is_empty() => "opened".to_owned(),
+        why => format!("opened: {why}"),
+    };
+    let mut lines = vec![(incident.opened_at, opened)];
     for attempt in &facts.attempts {
         let a = &attempt.attempt;
         lines.push((a.started, format!("attempt {} on base {}", a.n, a.base.short())));

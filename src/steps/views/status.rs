@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::{mover, row, standing};
 use crate::{
-    collect::{self, SourceKey},
+    collect::SourceKey,
     config::{MailBackend, Repo},
     decide::{hold, rhythm},
     model::{
@@ -80,7 +80,7 @@ struct LastLook {
 
 impl LastLook {
     fn read(ctx: &Ctx) -> Result<Self> {
-        let configured = collect::sources(&ctx.config);
+        let configured: BTreeSet<SourceKey> = ctx.watched.sources().cloned().collect();
         let key = |repo: &Slot, target: &str, collector: &str| SourceKey {
             repo: repo.clone(),
             target: target.to_owned(),
@@ -90,7 +90,7 @@ impl LastLook {
         let holds = Holds::read(ctx, &sources)?;
         sources.retain(|s| configured.contains(&key(&s.repo, &s.target, &s.collector)));
         let mut seen = ctx.store().current_causes()?;
-        seen.retain(|row| configured.contains(&key(&row.repo, &row.target, &row.source)));
+        seen.retain(|row| ctx.unwatched(row).is_none());
         let (seen, mut mild): (Vec<_>, Vec<_>) = seen.into_iter().partition(|row| row.severity >= Severity::Error);
         mild.retain(|row| row.severity == Severity::Warning && hold::is_probe(row.kind));
         let ticks = ctx.store().last_ticks(rhythm::LOOKS)?;
@@ -221,7 +221,7 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
     if incident.as_ref().is_none_or(|incident| incident.outcome.is_some()) {
         match look.holds.over(ctx, row, false)? {
             Some(Held::Silenced(until)) => return Ok(Some(Now::Silenced(until))),
-            Some(Held::Deploying(until)) => return Ok(Some(Now::Deploying(until))),
+            Some(Held::Deploying { until, .. }) => return Ok(Some(Now::Deploying(until))),
             None if row.waits_since.is_some() => return Ok(Some(Now::Waits)),
             None => {}
         }
@@ -238,7 +238,11 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
         Some(IncidentOutcome::TakenBack) => Some(Now::TakenBack),
         Some(IncidentOutcome::Escalated) => Some(Now::WithPerson),
         Some(
-            IncidentOutcome::Resolved | IncidentOutcome::Unconfirmed | IncidentOutcome::Gone | IncidentOutcome::Ignored,
+            IncidentOutcome::Resolved
+            | IncidentOutcome::Unconfirmed
+            | IncidentOutcome::Gone
+            | IncidentOutcome::Ignored
+            | IncidentOutcome::Unwatched,
         ) => Some(Now::Once),
     })
 }
@@ -273,6 +277,7 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
         title: felt.shown,
         mover,
         stands: stands.collect::<Vec<_>>().join("; "),
+        notes: render::status::with_it(&felt.also, &felt.well, ctx.now()),
         next: next.join("; "),
     })
 }

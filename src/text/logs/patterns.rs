@@ -67,6 +67,14 @@ pub struct Pattern {
     pub(super) except: Option<Expression>,
 }
 
+impl Pattern {
+    /// Whether a text alone is one that it finds, whatever level and time it has.
+    pub fn finds(&self, text: &str) -> bool {
+        let matches = |expression: &Option<Expression>| expression.as_ref().map(|expression| expression.is_match(text));
+        matches(&self.regex).unwrap_or(true) && !matches(&self.except).unwrap_or(false)
+    }
+}
+
 /// Something that is wrong with a file of patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternFault {
