@@ -380,7 +380,10 @@ fn only_reckoned_with(ast: &Ast<'_>, id: Id) -> bool {
     let Some(assign) = ast.above(id).next().filter(|up| ast.kind(*up) == Kind::Assign) else {
         return false;
     };
-    let Some(function) = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda)) else {
+    let Some(function) = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda))
+    else {
         return false;
     };
     let name = ast.path(ast.kids(assign)[0]);

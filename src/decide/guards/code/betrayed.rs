@@ -50,7 +50,7 @@ fn put_together(ast: &Ast<'_>, id: Id) -> bool {
     folded(ast, id, &mut parts);
     let whole = parts.concat();
     let hides = |w: &str| is_variable_name(w) || is_runner_name(w);
-    parts.len() > 1 && hides(&whole) && !parts.iter().any(|p| hides(p))
+    parts.len() > 1 && hides(&whole) && (is_variable_name(&whole) || !parts.iter().any(|p| hides(p)))
 }
 
 fn folded<'a>(ast: &Ast<'a>, id: Id, out: &mut Vec<&'a str>) {
@@ -67,7 +67,12 @@ fn folded<'a>(ast: &Ast<'a>, id: Id, out: &mut Vec<&'a str>) {
 
 /// `"__vitest_worker__" in globalThis`, `globalThis.describe`, `Object.const_defined?("Minitest")`
 fn asks_globals(ast: &Ast<'_>, id: Id) -> bool {
-    let global = |n: Id| matches!(ast.path(n).as_str(), "globalThis" | "global" | "window" | "self" | "process.env");
+    let global = |n: Id| {
+        matches!(
+            ast.path(n).as_str(),
+            "globalThis" | "global" | "window" | "self" | "process.env"
+        )
+    };
     let named = |n: Id| text(ast, n).is_some_and(|t| listed(GLOBALS, t));
     match ast.kind(id) {
         Kind::Binary if ast.word(id) == "in" && ast.grammar.is_script() => {
@@ -75,9 +80,14 @@ fn asks_globals(ast: &Ast<'_>, id: Id) -> bool {
             named(*left) && global(*right)
         }
         Kind::Member | Kind::Index if ast.grammar.is_script() => {
-            let Some(object) = ast.kids(id).first() else { return false };
+            let Some(object) = ast.kids(id).first() else {
+                return false;
+            };
             let own = listed(GLOBALS, ast.word(id)) || ast.kids(id).iter().skip(1).any(|k| named(*k));
-            let set = ast.above(id).next().is_some_and(|up| ast.kind(up) == Kind::Assign && ast.kids(up)[0] == id);
+            let set = ast
+                .above(id)
+                .next()
+                .is_some_and(|up| ast.kind(up) == Kind::Assign && ast.kids(up)[0] == id);
             matches!(ast.path(*object).as_str(), "globalThis" | "global") && own && !set
         }
         Kind::Call if ast.grammar == Grammar::Ruby => {
@@ -92,9 +102,15 @@ fn asks_globals(ast: &Ast<'_>, id: Id) -> bool {
 fn by_program(ast: &Ast<'_>, id: Id) -> bool {
     let started = |n: Id| {
         let flat = ast.flat(n).replace(' ', "");
-        ["process.argv[1]", "process.argv[0]", "sys.argv[0]", "os.Args[0]", "sys.executable"]
-            .iter()
-            .any(|w| flat.contains(w))
+        [
+            "process.argv[1]",
+            "process.argv[0]",
+            "sys.argv[0]",
+            "os.Args[0]",
+            "sys.executable",
+        ]
+        .iter()
+        .any(|w| flat.contains(w))
             || ast.grammar == Grammar::Ruby && (flat.contains("$PROGRAM_NAME") || flat.contains("$0"))
     };
     match ast.kind(id) {
@@ -115,7 +131,15 @@ fn by_program(ast: &Ast<'_>, id: Id) -> bool {
 /// It is started itself; to look for `__main__` in the arguments is no sign of it.
 fn is_program(ast: &Ast<'_>) -> bool {
     let main = |n: &Id| ast.kind(*n) == Kind::Function && matches!(ast.word(*n), "main" | "cli" | "run_cli");
-    let words = ["__name__ ==", "require.main", "#!/", "package main", "__FILE__ ==", "import.meta.main", "argparse"];
+    let words = [
+        "__name__ ==",
+        "require.main",
+        "#!/",
+        "package main",
+        "__FILE__ ==",
+        "import.meta.main",
+        "argparse",
+    ];
     ast.walk(Ast::ROOT).any(|n| main(&n)) || words.iter().any(|w| ast.text.contains(w))
 }
 
@@ -124,13 +148,17 @@ fn by_place(ast: &Ast<'_>, id: Id) -> bool {
     let looks = match ast.kind(id) {
         Kind::Call => {
             let path = ast.path(id);
-            matches!(path.as_str(), "runtime.Caller" | "os.Executable" | "runtime.FuncForPC" | "debug.ReadBuildInfo")
-                || ast.grammar == Grammar::Rust && path.ends_with("current_exe")
+            matches!(
+                path.as_str(),
+                "runtime.Caller" | "os.Executable" | "runtime.FuncForPC" | "debug.ReadBuildInfo"
+            ) || ast.grammar == Grammar::Rust && path.ends_with("current_exe")
         }
         // The stack of an error that is made for nothing else.
         Kind::Member => {
             let source = ast.source(id).replace(' ', "");
-            let made = ["newError()", "Error()", "(newError())"].iter().any(|w| source.starts_with(w));
+            let made = ["newError()", "Error()", "(newError())"]
+                .iter()
+                .any(|w| source.starts_with(w));
             ast.grammar.is_script() && ast.word(id) == "stack" && made
         }
         _ => false,
@@ -151,7 +179,9 @@ fn by_build(ast: &Ast<'_>, id: Id) -> bool {
     if ast.grammar != Grammar::Rust || ast.kind(id) != Kind::If {
         return false;
     }
-    let [condition, then, ..] = ast.kids(id) else { return false };
+    let [condition, then, ..] = ast.kids(id) else {
+        return false;
+    };
     let debug = ast.flat(*condition).replace(' ', "").contains("(debug_assertions)");
     let constant = |n: Id| {
         let value = match ast.kind(n) {

@@ -80,7 +80,10 @@ fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
 fn asks_for_nothing(ast: &Ast<'_>, id: Id) -> bool {
     let nothing = |n: Id| matches!(ast.source(n), "None" | "null" | "nil" | "undefined" | "NULL");
     match ast.kind(id) {
-        Kind::Not => ast.kids(id).first().is_some_and(|k| is_nothing(ast, *k, &["is", "==", "==="])),
+        Kind::Not => ast
+            .kids(id)
+            .first()
+            .is_some_and(|k| is_nothing(ast, *k, &["is", "==", "==="])),
         Kind::Block if ast.kids(id).len() == 1 => asks_for_nothing(ast, ast.kids(id)[0]),
         Kind::Binary => {
             let both = matches!(ast.word(id), "is not" | "!=" | "!==");

@@ -34,6 +34,7 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, texts
     if let Some(old) = old {
         imports(file, old, new, texts, hits);
         wider_errors(old, new, hits);
+        looks_elsewhere(file, old, new, texts, hits);
     }
 }
 
@@ -90,7 +91,10 @@ fn is_assertion(ast: &Ast<'_>, id: Id) -> bool {
         Kind::Assert => true,
         Kind::Call => {
             let links = ast.chain(id);
-            let (first, last) = (links.first().map_or("", |l| l.name), links.last().map_or("", |l| l.name));
+            let (first, last) = (
+                links.first().map_or("", |l| l.name),
+                links.last().map_or("", |l| l.name),
+            );
             first == "expect" && links.len() > 1 || first.starts_with("assert") || last.starts_with("assert")
         }
         _ => false,
@@ -126,9 +130,11 @@ fn throws_itself(ast: &Ast<'_>, id: Id) -> bool {
         return false;
     };
     match ast.kind(around) {
-        Kind::With => ast.kids(around).iter().take_while(|k| **k != block).any(|context| {
-            ast.walk(*context).any(|n| ast.kind(n) == Kind::Call && wants(n))
-        }),
+        Kind::With => ast
+            .kids(around)
+            .iter()
+            .take_while(|k| **k != block)
+            .any(|context| ast.walk(*context).any(|n| ast.kind(n) == Kind::Call && wants(n))),
         Kind::Lambda => ast
             .above(around)
             .take_while(|up| matches!(ast.kind(*up), Kind::Call | Kind::Member | Kind::Await))
@@ -140,7 +146,15 @@ fn throws_itself(ast: &Ast<'_>, id: Id) -> bool {
 /// `while False:`
 fn never_runs(ast: &Ast<'_>, id: Id) -> bool {
     let flat = ast.flat(id);
-    let never = ["while False", "while false", "while ( false", "while 0", "while ( 0", "for false {", "until true"];
+    let never = [
+        "while False",
+        "while false",
+        "while ( false",
+        "while 0",
+        "while ( 0",
+        "for false {",
+        "until true",
+    ];
     never.iter().any(|w| flat.starts_with(w)) && ast.walk(id).any(|n| is_assertion(ast, n) || ast.kind(n) == Kind::Call)
 }
 
@@ -150,15 +164,27 @@ fn makes_a_t(ast: &Ast<'_>, id: Id) -> bool {
         return false;
     }
     let flat = ast.flat(id).replace(' ', "");
-    let Some((name, value)) = flat.split_once('=') else { return false };
+    let Some((name, value)) = flat.split_once('=') else {
+        return false;
+    };
     let name = name.trim_end_matches(':');
-    let made = ["&testing.T{}", "new(testing.T)", "testing.T{}", "&testing.B{}", "new(testing.B)"];
-    let function = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
+    let made = [
+        "&testing.T{}",
+        "new(testing.T)",
+        "testing.T{}",
+        "&testing.B{}",
+        "new(testing.B)",
+    ];
+    let function = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
     let fails = |n: Id| {
         let links = ast.chain(n);
         ast.kind(n) == Kind::Call
             && links.first().is_some_and(|l| l.name == name)
-            && links.last().is_some_and(|l| listed("Error Errorf Fatal Fatalf Fail FailNow Run", l.name))
+            && links
+                .last()
+                .is_some_and(|l| listed("Error Errorf Fatal Fatalf Fail FailNow Run", l.name))
     };
     made.contains(&value) && function.is_some_and(|f| ast.walk(f).any(fails))
 }
@@ -177,7 +203,10 @@ fn fails_in_silence(ast: &Ast<'_>, id: Id) -> bool {
 /// A thread with checks that nobody joins.
 fn is_not_joined(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
-    let (first, last) = (links.first().map_or("", |l| l.name), links.last().map_or("", |l| l.name));
+    let (first, last) = (
+        links.first().map_or("", |l| l.name),
+        links.last().map_or("", |l| l.name),
+    );
     let spawns = match ast.grammar {
         Grammar::Rust => last == "spawn" && (first == "std" || first == "thread" || first == "tokio"),
         Grammar::Python => last == "Thread" || last == "start_new_thread",
@@ -189,7 +218,10 @@ fn is_not_joined(ast: &Ast<'_>, id: Id) -> bool {
     if !spawns || !ast.walk(id).any(|n| is_assertion(ast, n)) {
         return false;
     }
-    let function = ast.above(id).find(|up| ast.kind(*up) == Kind::Function).unwrap_or(Ast::ROOT);
+    let function = ast
+        .above(id)
+        .find(|up| ast.kind(*up) == Kind::Function)
+        .unwrap_or(Ast::ROOT);
     let waits = "join await block_on value recv awaitTermination get wait is_finished";
     !ast.walk(function).any(|n| match ast.kind(n) {
         Kind::Call | Kind::Member => listed(waits, ast.chain(n).last().map_or("", |l| l.name)),
@@ -232,7 +264,10 @@ fn own_names(ast: &Ast<'_>, import: Id) -> Vec<(String, String, Id)> {
             (module.to_owned(), names)
         }
         Grammar::Rust => {
-            let bare = flat.trim_start_matches("pub ").trim_start_matches("use ").trim_end_matches(';');
+            let bare = flat
+                .trim_start_matches("pub ")
+                .trim_start_matches("use ")
+                .trim_end_matches(';');
             let here = ["crate::", "super::", "self::"].iter().any(|w| bare.starts_with(w));
             (if here { "./crate".to_owned() } else { String::new() }, bare)
         }
@@ -243,21 +278,105 @@ fn own_names(ast: &Ast<'_>, import: Id) -> Vec<(String, String, Id)> {
     }
     let words = names.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
     words
-        .filter(|w| listed(RUNNER, w) && !(ast.grammar == Grammar::Rust && matches!(*w, "test" | "it" | "suite" | "context")))
+        .filter(|w| {
+            listed(RUNNER, w) && !(ast.grammar == Grammar::Rust && matches!(*w, "test" | "it" | "suite" | "context"))
+        })
         .map(|w| (w.to_owned(), module.clone(), import))
         .collect()
 }
 
+/// The test takes what it tests from a new file, while the file that it tested still makes it.
+fn looks_elsewhere(file: &File<'_>, old: &Ast<'_>, new: &Ast<'_>, texts: &Texts<'_>, hits: &mut Vec<Hit>) {
+    if !new.grammar.is_script() {
+        return;
+    }
+    let taken = |ast: &Ast<'_>| -> Vec<(String, String, Id)> {
+        let imports = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Import);
+        imports.flat_map(|i| taken_from(ast, i)).collect()
+    };
+    let was = taken(old);
+    for (name, module, id) in taken(new) {
+        let Some((_, before, _)) = was.iter().find(|(n, _, _)| *n == name) else {
+            continue;
+        };
+        let (Some(from), Some(to)) = (
+            resolved(file, before, texts, true),
+            resolved(file, &module, texts, false),
+        ) else {
+            continue;
+        };
+        let made = texts.old(&to).is_none();
+        let still = texts
+            .new(&from)
+            .and_then(|t| parse(t, Grammar::Script))
+            .is_some_and(|ast| makes(&ast, &name));
+        if from != to && made && still {
+            let why = format!("the test looks at a new file, while {from} still makes {name}");
+            hits.push(reject("mock-of-unit", new, id, &why));
+            return;
+        }
+    }
+}
+
+/// Names in braces of an import by its place, each with the module.
+fn taken_from(ast: &Ast<'_>, import: Id) -> Vec<(String, String, Id)> {
+    let source = ast.source(import);
+    let module = source.rsplit("from").next().unwrap_or_default();
+    let module = literal::inner(module.trim().trim_end_matches(';').trim()).to_owned();
+    let names = source
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map_or("", |(names, _)| names);
+    if !module.starts_with('.') {
+        return Vec::new();
+    }
+    let one = |part: &str| part.split(" as ").next().unwrap_or_default().trim().to_owned();
+    names
+        .split(',')
+        .map(one)
+        .filter(|n| !n.is_empty())
+        .map(|n| (n, module.clone(), import))
+        .collect()
+}
+
+/// The file that an import by its place means.
+fn resolved(file: &File<'_>, module: &str, texts: &Texts<'_>, old: bool) -> Option<String> {
+    let endings = [
+        "",
+        ".ts",
+        ".tsx",
+        ".js",
+        ".mjs",
+        ".jsx",
+        ".mts",
+        ".cjs",
+        "/index.ts",
+        "/index.js",
+    ];
+    let paths = paths_of(module, &file.normal)?;
+    let all = paths
+        .iter()
+        .flat_map(|p| endings.iter().map(move |e| format!("{p}{e}")));
+    all.into_iter().find(|path| {
+        let text = if old { texts.old(path) } else { texts.new(path) };
+        text.is_some()
+    })
+}
+
+fn makes(ast: &Ast<'_>, name: &str) -> bool {
+    ast.walk(Ast::ROOT).any(|n| match ast.kind(n) {
+        Kind::Function | Kind::Class => ast.word(n) == name,
+        Kind::Assign => {
+            let [target, value, ..] = ast.kids(n) else { return false };
+            ast.path(*target) == name && is_made_here(ast, *value)
+        }
+        _ => false,
+    })
+}
+
 /// The module makes the name itself, as a function.
 fn is_stub(file: &File<'_>, module: &str, name: &str, texts: &Texts<'_>) -> bool {
-    let Some(paths) = paths_of(module, &file.normal) else {
-        return false;
-    };
-    let endings = ["", ".ts", ".tsx", ".js", ".mjs", ".jsx", ".mts", ".cjs", "/index.ts", "/index.js"];
-    let text = paths
-        .iter()
-        .flat_map(|p| endings.iter().map(move |e| format!("{p}{e}")))
-        .find_map(|path| texts.new(&path));
+    let text = resolved(file, module, texts, false).and_then(|path| texts.new(&path));
     let Some(ast) = text.and_then(|t| parse(t, Grammar::Script)) else {
         return false;
     };
@@ -289,7 +408,11 @@ pub(super) fn is_made_here(ast: &Ast<'_>, value: Id) -> bool {
 fn calls_by_name(ast: &Ast<'_>, id: Id, name: &str) -> bool {
     let own = [name, "test", "it", "expect", "describe"];
     ast.walk(id).any(|n| {
-        ast.kind(n) == Kind::Call && ast.chain(n).iter().any(|l| own.iter().any(|o| l.name.eq_ignore_ascii_case(o) || l.name.to_lowercase().ends_with(o)))
+        ast.kind(n) == Kind::Call
+            && ast.chain(n).iter().any(|l| {
+                own.iter()
+                    .any(|o| l.name.eq_ignore_ascii_case(o) || l.name.to_lowercase().ends_with(o))
+            })
     })
 }
 
@@ -298,11 +421,17 @@ fn wider_errors(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let wanted = |ast: &Ast<'_>| -> Vec<(Vec<String>, Id)> {
         let calls = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call);
         let listed = calls.filter(|n| {
-            ast.chain(*n)
-                .last()
-                .is_some_and(|l| matches!(l.name, "raises" | "assertRaises" | "assertRaisesRegex" | "assert_raises"))
+            ast.chain(*n).last().is_some_and(|l| {
+                matches!(
+                    l.name,
+                    "raises" | "assertRaises" | "assertRaisesRegex" | "assert_raises"
+                )
+            })
         });
-        listed.map(|n| (classes(ast, n), n)).filter(|(names, _)| !names.is_empty()).collect()
+        listed
+            .map(|n| (classes(ast, n), n))
+            .filter(|(names, _)| !names.is_empty())
+            .collect()
     };
     let (was, is) = (wanted(old), wanted(new));
     for (names, id) in &is {
@@ -313,7 +442,12 @@ fn wider_errors(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             !is.iter().any(|(i, _)| i == w) && w.len() < names.len() && w.iter().all(|n| names.contains(n))
         });
         if let Some((_, before)) = gone {
-            let hit = reject("assertion-loosened", new, *id, "more kinds of errors are right than before");
+            let hit = reject(
+                "assertion-loosened",
+                new,
+                *id,
+                "more kinds of errors are right than before",
+            );
             hits.push(hit.change(&old.shown(*before), &new.shown(*id)));
         }
     }

@@ -226,7 +226,10 @@ fn assignment(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
         return Some("files are left out of the collection");
     }
     if ast.kind(target) != Kind::Member {
-        let lambda = ast.kids(id).get(1).is_some_and(|v| super::hollow::is_made_here(ast, *v));
+        let lambda = ast
+            .kids(id)
+            .get(1)
+            .is_some_and(|v| super::hollow::is_made_here(ast, *v));
         return (listed(FRAMEWORK, &path) && lambda).then_some("a function takes the place of the framework's own");
     }
     let framework = matches!(

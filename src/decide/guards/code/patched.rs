@@ -8,7 +8,18 @@ use crate::decide::guards::{
 };
 
 pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
-    for id in fresh(old, new, &[Kind::Assign, Kind::Import, Kind::Call, Kind::Member, Kind::Name, Kind::Finally]) {
+    for id in fresh(
+        old,
+        new,
+        &[
+            Kind::Assign,
+            Kind::Import,
+            Kind::Call,
+            Kind::Member,
+            Kind::Name,
+            Kind::Finally,
+        ],
+    ) {
         let why = match new.kind(id) {
             Kind::Assign if replaces_framework(new, id) => "the source changes the framework of the tests",
             Kind::Import if of_inside(new, id) => "the source imports the inside of a test runner",
@@ -38,7 +49,10 @@ fn replaces_framework(ast: &Ast<'_>, id: Id) -> bool {
     let root = path.split('.').next().unwrap_or_default();
     let last = ast.word(target);
     let counters = "testsfailed testscollected _exitstatus shouldfail";
-    let framework = listed("builtins __builtins__ unittest pytest _pytest RSpec Minitest jest vi chai expect", root);
+    let framework = listed(
+        "builtins __builtins__ unittest pytest _pytest RSpec Minitest jest vi chai expect",
+        root,
+    );
     let taken = "AssertionError assert skip only fail exit runner outcome assertEqual assert_equal expect it test describe \
         raises toBe toEqual equal deepEqual strictEqual";
     framework && listed(taken, last) || listed(counters, last)
@@ -47,7 +61,9 @@ fn replaces_framework(ast: &Ast<'_>, id: Id) -> bool {
 /// `import _pytest.runner`
 fn of_inside(ast: &Ast<'_>, id: Id) -> bool {
     let source = ast.source(id);
-    let words: Vec<&str> = source.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '/' | '@' | '-'))).collect();
+    let words: Vec<&str> = source
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '/' | '@' | '-')))
+        .collect();
     match ast.grammar {
         Grammar::Python => words.contains(&"_pytest"),
         Grammar::Script | Grammar::Tsx => ["@vitest/runner", "@jest/core", "jest-circus", "@vitest/expect"]
@@ -62,15 +78,24 @@ fn ends_late(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
     let last = links.last().map_or("", |l| l.name);
     let path = ast.path(id);
-    let later = matches!(path.as_str(), "atexit.register" | "at_exit" | "process.on" | "process.once")
-        || listed("Timer Thread addShutdownHook setTimeout setImmediate AfterFunc", last);
+    let later = matches!(
+        path.as_str(),
+        "atexit.register" | "at_exit" | "process.on" | "process.once"
+    ) || listed("Timer Thread addShutdownHook setTimeout setImmediate AfterFunc", last);
     let args: Vec<Id> = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
     let event = args.first().map_or("", |a| literal::inner(ast.source(*a)));
     if !later || path.starts_with("process.") && !listed("exit beforeExit", event) {
         return false;
     }
     let flat = ast.flat(id).replace(' ', "");
-    let hard = ["os._exit(0)", "exit!(0)", "exit!0", "process.reallyExit(0)", "halt(0)", "os.Exit(0)"];
+    let hard = [
+        "os._exit(0)",
+        "exit!(0)",
+        "exit!0",
+        "process.reallyExit(0)",
+        "halt(0)",
+        "os.Exit(0)",
+    ];
     let success = path.starts_with("process.") && (flat.contains("process.exit(0)") || flat.contains("exitCode=0"));
     let given = flat.contains("os._exit,") && flat.contains("[0]") || flat.contains("os._exit,0");
     hard.iter().any(|h| flat.contains(h)) || success || given
@@ -113,7 +138,15 @@ fn macros(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
         nodes.filter_map(name).collect()
     };
     let known = old.map(defined).unwrap_or_default();
-    for (_, id) in defined(new).into_iter().filter(|(n, _)| !known.iter().any(|(k, _)| k == n)) {
-        hits.push(reject("test-infra", new, id, "a macro takes the place of the framework's own"));
+    for (_, id) in defined(new)
+        .into_iter()
+        .filter(|(n, _)| !known.iter().any(|(k, _)| k == n))
+    {
+        hits.push(reject(
+            "test-infra",
+            new,
+            id,
+            "a macro takes the place of the framework's own",
+        ));
     }
 }

@@ -35,7 +35,10 @@ impl Modules {
     /// A module of this tree, from its root or from a folder of sources.
     fn has(&self, name: &str) -> bool {
         let name = name.to_lowercase();
-        self.0.contains(&name) || ["src.", "lib.", "app."].iter().any(|s| self.0.contains(&format!("{s}{name}")))
+        self.0.contains(&name)
+            || ["src.", "lib.", "app."]
+                .iter()
+                .any(|s| self.0.contains(&format!("{s}{name}")))
     }
 }
 
@@ -61,9 +64,15 @@ fn signs(modules: &Modules, ast: &Ast<'_>) -> Vec<(Id, &'static str)> {
             continue;
         }
         let found = match ast.kind(id) {
-            Kind::Assign if replaces_module(modules, ast, id) => Some("a module of the product is another one for all tests"),
-            Kind::Assign if replaces_part(&imported, ast, id) => Some("a part of another module is another one for all tests"),
-            Kind::Call if sets_part(&imported, ast, id) => Some("a part of another module is another one for all tests"),
+            Kind::Assign if replaces_module(modules, ast, id) => {
+                Some("a module of the product is another one for all tests")
+            }
+            Kind::Assign if replaces_part(&imported, ast, id) => {
+                Some("a part of another module is another one for all tests")
+            }
+            Kind::Call if sets_part(&imported, ast, id) => {
+                Some("a part of another module is another one for all tests")
+            }
             _ => None,
         };
         out.extend(found.map(|why| (id, why)));
@@ -73,11 +82,15 @@ fn signs(modules: &Modules, ast: &Ast<'_>) -> Vec<(Id, &'static str)> {
 
 /// It holds for more than the test that it stands in: no function is around it, or one that all tests get.
 fn for_all(ast: &Ast<'_>, id: Id) -> bool {
-    let function = ast.above(id).find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
+    let function = ast
+        .above(id)
+        .find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda));
     let Some(function) = function else { return true };
     let name = ast.word(function);
-    let hook = listed("setUpModule tearDownModule setup_module teardown_module setUpClass tearDownClass", name)
-        || name.starts_with("pytest_");
+    let hook = listed(
+        "setUpModule tearDownModule setup_module teardown_module setUpClass tearDownClass",
+        name,
+    ) || name.starts_with("pytest_");
     let shared = ast.kids_of(function, Kind::Mark).any(|m| {
         let flat = ast.flat(m).replace(' ', "");
         flat.contains("fixture") && (flat.contains("autouse=True") || flat.contains("session"))
@@ -112,7 +125,9 @@ fn imported<'a>(modules: &Modules, ast: &Ast<'a>) -> Vec<&'a str> {
 
 /// `sys.modules["shop.price"] = fake`
 fn replaces_module(modules: &Modules, ast: &Ast<'_>, id: Id) -> bool {
-    let Some(target) = ast.kids(id).first().copied() else { return false };
+    let Some(target) = ast.kids(id).first().copied() else {
+        return false;
+    };
     let flat = ast.flat(target).replace(' ', "");
     let table = ast.kind(target) == Kind::Index && flat.starts_with("sys.modules[");
     let text = ast.walk(target).find(|n| ast.kind(*n) == Kind::Text);
@@ -121,7 +136,9 @@ fn replaces_module(modules: &Modules, ast: &Ast<'_>, id: Id) -> bool {
 
 /// `shop.price.total = lambda order: 3`: something that is called gives way to something else.
 fn replaces_part(imported: &[&str], ast: &Ast<'_>, id: Id) -> bool {
-    let [target, value, ..] = ast.kids(id) else { return false };
+    let [target, value, ..] = ast.kids(id) else {
+        return false;
+    };
     let root = ast.chain(*target).first().map_or("", |l| l.name);
     ast.kind(*target) == Kind::Member && imported.contains(&root) && is_callable(ast, *value)
 }

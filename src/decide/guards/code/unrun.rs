@@ -79,7 +79,8 @@ fn has_tests(ast: &Ast<'_>) -> bool {
 }
 
 fn in_function(ast: &Ast<'_>, id: Id) -> bool {
-    ast.above(id).any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda))
+    ast.above(id)
+        .any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda))
 }
 
 /// `pytest.importorskip("nope")`, `pytest.exit("done")`, `pytest.skip(…, allow_module_level=True)`
@@ -106,9 +107,16 @@ fn is_platform(condition: &str) -> bool {
 fn is_test_name(name: &str) -> bool {
     let rest = name.strip_prefix("test_").or_else(|| name.strip_prefix("Test"));
     rest.is_some_and(|r| r.starts_with(|c: char| c.is_ascii_alphanumeric()))
-        && !["test_client", "test_cli", "test_request", "test_app", "TestClient", "TestCase"]
-            .iter()
-            .any(|w| name.starts_with(w))
+        && ![
+            "test_client",
+            "test_cli",
+            "test_request",
+            "test_app",
+            "TestClient",
+            "TestCase",
+        ]
+        .iter()
+        .any(|w| name.starts_with(w))
 }
 
 /// Names that dynamic languages keep in a table, taken out of it.
@@ -128,10 +136,16 @@ fn takes_name(ast: &Ast<'_>, id: Id) -> bool {
             let last = links.last().map_or("", |l| l.name);
             let table = || {
                 let flat = ast.flat(id);
-                ["globals ( )", "locals ( )", "vars ( )", "__dict__"].iter().any(|w| flat.contains(w))
+                ["globals ( )", "locals ( )", "vars ( )", "__dict__"]
+                    .iter()
+                    .any(|w| flat.contains(w))
             };
             let attribute = listed("delattr setattr", last) && links.len() == 1;
-            let texts = ast.kids(id).iter().skip(1).any(|a| ast.kind(*a) == Kind::Text && named(*a));
+            let texts = ast
+                .kids(id)
+                .iter()
+                .skip(1)
+                .any(|a| ast.kind(*a) == Kind::Text && named(*a));
             attribute && texts && !in_function(ast, id)
                 || listed("pop popitem clear __delitem__ update", last) && table() && !in_function(ast, id)
         }
@@ -148,7 +162,9 @@ fn takes_name(ast: &Ast<'_>, id: Id) -> bool {
 fn sets_names(ast: &Ast<'_>, id: Id) -> bool {
     match ast.kind(id) {
         Kind::Assign => {
-            let [target, value, ..] = ast.kids(id) else { return false };
+            let [target, value, ..] = ast.kids(id) else {
+                return false;
+            };
             let none = ast.kind(*value) == Kind::Constant && ast.source(*value) == "None";
             let made = matches!(ast.kind(*value), Kind::Lambda | Kind::Name) || none;
             let own = ast.path(*target).starts_with("self.") || ast.path(*target).starts_with("cls.");
@@ -206,16 +222,31 @@ fn gives_generator(ast: &Ast<'_>, id: Id) -> bool {
 /// `around { |example| }`: what it is given is never run.
 fn drops_example(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
-    let hook = links.last().is_some_and(|l| matches!(l.name, "around" | "around_each" | "aroundEach"));
-    let body = links.last().and_then(|l| l.args.as_ref()).and_then(|args| args.last().copied());
+    let hook = links
+        .last()
+        .is_some_and(|l| matches!(l.name, "around" | "around_each" | "aroundEach"));
+    let body = links
+        .last()
+        .and_then(|l| l.args.as_ref())
+        .and_then(|args| args.last().copied());
     let Some(body) = body.filter(|b| hook && ast.kind(*b) == Kind::Lambda) else {
         return false;
     };
     let params: Vec<&str> = ast
         .first_of(body, Kind::Params)
-        .map(|p| ast.walk(p).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n)).collect())
+        .map(|p| {
+            ast.walk(p)
+                .filter(|n| ast.kind(*n) == Kind::Name)
+                .map(|n| ast.word(n))
+                .collect()
+        })
         .unwrap_or_default();
-    let inside: Vec<Id> = ast.kids(body).iter().filter(|k| ast.kind(**k) != Kind::Params).copied().collect();
+    let inside: Vec<Id> = ast
+        .kids(body)
+        .iter()
+        .filter(|k| ast.kind(**k) != Kind::Params)
+        .copied()
+        .collect();
     let used = inside
         .iter()
         .flat_map(|k| ast.walk(*k).collect::<Vec<_>>())
@@ -225,7 +256,9 @@ fn drops_example(ast: &Ast<'_>, id: Id) -> bool {
 
 /// The decorator of a test is a function of this tree that never calls what it is given.
 fn dropped_by(ast: &Ast<'_>, mark: Id, all: &[&Ast<'_>]) -> bool {
-    let Some(owner) = ast.above(mark).next() else { return false };
+    let Some(owner) = ast.above(mark).next() else {
+        return false;
+    };
     let test = match ast.kind(owner) {
         Kind::Function => is_test_name(ast.word(owner)),
         Kind::Class => ast.word(owner).starts_with("Test"),
@@ -234,7 +267,9 @@ fn dropped_by(ast: &Ast<'_>, mark: Id, all: &[&Ast<'_>]) -> bool {
     if ast.grammar != Grammar::Python || !test {
         return false;
     }
-    let Some(call) = ast.kids(mark).first() else { return false };
+    let Some(call) = ast.kids(mark).first() else {
+        return false;
+    };
     let name = ast.chain(*call).last().map_or("", |l| l.name).to_owned();
     let found = all.iter().chain(std::iter::once(&ast)).find_map(|other| {
         let is_one = |n: &Id| other.kind(*n) == Kind::Function && other.word(*n) == name;
@@ -253,13 +288,24 @@ fn drops_what_it_gets(ast: &Ast<'_>, function: Id) -> bool {
     let given: Vec<&str> = functions
         .iter()
         .filter_map(|f| ast.first_of(*f, Kind::Params))
-        .flat_map(|p| ast.walk(p).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n)).collect::<Vec<_>>())
+        .flat_map(|p| {
+            ast.walk(p)
+                .filter(|n| ast.kind(*n) == Kind::Name)
+                .map(|n| ast.word(n))
+                .collect::<Vec<_>>()
+        })
         .collect();
     if given.is_empty() {
         return false;
     }
-    let params: Vec<Id> = functions.iter().filter_map(|f| ast.first_of(*f, Kind::Params)).collect();
-    let outside = |n: Id| !ast.above(n).any(|up| params.contains(&up) || ast.kind(up) == Kind::Mark);
+    let params: Vec<Id> = functions
+        .iter()
+        .filter_map(|f| ast.first_of(*f, Kind::Params))
+        .collect();
+    let outside = |n: Id| {
+        !ast.above(n)
+            .any(|up| params.contains(&up) || ast.kind(up) == Kind::Mark)
+    };
     let uses = |n: Id| ast.kind(n) == Kind::Name && given.contains(&ast.word(n)) && outside(n);
     !ast.walk(function).any(uses)
 }
@@ -285,7 +331,12 @@ fn benchmarks(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             .into_iter()
             .find(|(n, b)| !was.iter().any(|(w, _)| w == n) && (*n == name || body(new, *b) == body(old, id)));
         if let Some((_, bench)) = found {
-            let hit = reject(LOST, new, bench, "the test is a benchmark now, which is not run with the tests");
+            let hit = reject(
+                LOST,
+                new,
+                bench,
+                "the test is a benchmark now, which is not run with the tests",
+            );
             hits.push(hit.change(&old.shown(id), &new.shown(bench)));
         }
     }
@@ -297,12 +348,24 @@ fn autorun(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
         return;
     }
     let starts = |ast: &Ast<'_>| {
-        ["minitest/autorun", "test/unit", "rspec/autorun", "_helper\"", "_helper'", "minitest/pride"]
-            .iter()
-            .any(|w| ast.text.contains(w))
+        [
+            "minitest/autorun",
+            "test/unit",
+            "rspec/autorun",
+            "_helper\"",
+            "_helper'",
+            "minitest/pride",
+        ]
+        .iter()
+        .any(|w| ast.text.contains(w))
     };
     if starts(old) && !starts(new) && !new.text.contains("helper") {
-        hits.push(reject(LOST, new, Ast::ROOT, "nothing starts the tests of this file any more"));
+        hits.push(reject(
+            LOST,
+            new,
+            Ast::ROOT,
+            "nothing starts the tests of this file any more",
+        ));
     }
 }
 
@@ -325,8 +388,15 @@ fn shared_examples(old: &Ast<'_>, new: &Ast<'_>, all: &[&Ast<'_>], hits: &mut Ve
         return;
     }
     let uses = "include_examples it_behaves_like include_context it_should_behave_like";
-    let used = std::iter::once(&new).chain(all).any(|ast| ast.grammar == Grammar::Ruby && !calls(ast, uses).is_empty());
+    let used = std::iter::once(&new)
+        .chain(all)
+        .any(|ast| ast.grammar == Grammar::Ruby && !calls(ast, uses).is_empty());
     if !used {
-        hits.push(reject(LOST, new, fresh[0], "examples that are shared run only where a suite names them"));
+        hits.push(reject(
+            LOST,
+            new,
+            fresh[0],
+            "examples that are shared run only where a suite names them",
+        ));
     }
 }

@@ -16,7 +16,8 @@ pub(super) fn parts(value: &str) -> Vec<String> {
     let Some(inner) = value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) else {
         return Vec::new();
     };
-    let plain = |c: char| c.is_ascii_digit() || matches!(c, ',' | '[' | ']' | ' ' | '-' | '|' | ':' | ';' | '.' | '_' | '/');
+    let plain =
+        |c: char| c.is_ascii_digit() || matches!(c, ',' | '[' | ']' | ' ' | '-' | '|' | ':' | ';' | '.' | '_' | '/');
     if !inner.chars().all(plain) {
         return Vec::new();
     }
@@ -43,13 +44,13 @@ pub(super) fn is_known(tests: &Tests<'_, '_>, inputs: &[String], outputs: &[Stri
 
 /// A branch that compares a written form of its input and gives back a constant.
 pub(super) fn answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id, condition: Id, then: Id) -> bool {
-    let writes = |n: Id| {
-        ast.kind(n) == Kind::Call && ast.chain(n).last().is_some_and(|l| listed(WRITES, l.name))
-    };
+    let writes = |n: Id| ast.kind(n) == Kind::Call && ast.chain(n).last().is_some_and(|l| listed(WRITES, l.name));
     ast.walk(condition).any(|n| {
         let equal = ast.kind(n) == Kind::Binary && matches!(ast.word(n), "==" | "===");
         let [left, right] = ast.kids(n) else { return false };
-        let literal = [*left, *right].into_iter().find(|k| is_literal(ast, *k) && ast.kind(*k) == Kind::Text);
+        let literal = [*left, *right]
+            .into_iter()
+            .find(|k| is_literal(ast, *k) && ast.kind(*k) == Kind::Text);
         let written = [*left, *right].into_iter().any(writes);
         equal && written && literal.is_some_and(|l| is_answer(tests, ast, id, &value(ast, l), then))
     })
@@ -87,7 +88,8 @@ pub(super) fn is_looked_up(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id, pairs: 
         Kind::Assign => pairs.len() == 1,
         _ => false,
     });
-    asked && !pairs.is_empty()
+    asked
+        && !pairs.is_empty()
         && pairs.iter().all(|pair| {
             let [key, answer] = ast.kids(*pair) else { return false };
             let number = |n: Id| ast.kind(n) == Kind::Number && !is_trivial(&value(ast, n));

@@ -189,7 +189,8 @@ pub(super) fn is_skip(ast: &Ast<'_>, id: Id) -> bool {
             | "assumptions"
     );
     let bare = links.len() == 1
-        && (matches!(ast.grammar, Grammar::Ruby | Grammar::Python) || ast.grammar.is_script() && is_given(ast, id, last.name));
+        && (matches!(ast.grammar, Grammar::Ruby | Grammar::Python)
+            || ast.grammar.is_script() && is_given(ast, id, last.name));
     let word = plain(last.name);
     let lambda = last.args.iter().flatten().any(|a| ast.kind(*a) == Kind::Lambda);
     if word == "abort" && matches!(owner.as_str(), "assumptions" | "assume") {
@@ -206,6 +207,9 @@ fn is_given(ast: &Ast<'_>, id: Id, name: &str) -> bool {
     let params = lambdas.filter_map(|l| ast.first_of(l, Kind::Params));
     params.into_iter().any(|p| {
         let source = ast.source(p);
-        source.contains('{') && source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name)
+        source.contains('{')
+            && source
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .any(|w| w == name)
     })
 }

@@ -16,7 +16,10 @@ pub fn apply(patches: &[FilePatch], base: &BTreeMap<Vec<u8>, Side>) -> Result<Ve
             && entry(&mut out, path, base).new.is_some()
         {
             let name = String::from_utf8_lossy(path);
-            return Err(PatchError::new(patch.line, format!("{name:?} is made, but it is in the base")));
+            return Err(PatchError::new(
+                patch.line,
+                format!("{name:?} is made, but it is in the base"),
+            ));
         }
         let new = new_side(patch, old)?;
         let kept = patch.copy || patch.old_path == patch.new_path;

@@ -138,13 +138,23 @@ fn what_does_not_fit_is_an_error() {
 fn what_is_no_patch_is_never_an_empty_one() {
     let error = |diff: &[u8]| parse(diff).unwrap_err().to_string();
     let one = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
-    for text in ["only words\n", "fatal: ambiguous argument 'main...'\n", " x | 2 +-\n 1 file changed\n", "3c3\n< a\n> b\n"] {
+    for text in [
+        "only words\n",
+        "fatal: ambiguous argument 'main...'\n",
+        " x | 2 +-\n 1 file changed\n",
+        "3c3\n< a\n> b\n",
+    ] {
         assert!(error(text.as_bytes()).contains("--no-ext-diff"), "{text}");
-        assert!(error(format!("{one}{text}").as_bytes()).contains("no part of a patch"), "{text}");
+        assert!(
+            error(format!("{one}{text}").as_bytes()).contains("no part of a patch"),
+            "{text}"
+        );
     }
     let wide: Vec<u8> = one.encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert!(error(&wide).contains("--no-ext-diff"));
-    let coloured = one.replace("diff --git", "\u{1b}[1mdiff --git").replace("\n", "\u{1b}[m\n");
+    let coloured = one
+        .replace("diff --git", "\u{1b}[1mdiff --git")
+        .replace("\n", "\u{1b}[m\n");
     assert!(error(coloured.as_bytes()).contains("color.ui=never"));
     assert!(error(one.replace("a/x b/x", "x x").as_bytes()).contains("--src-prefix"));
     // A state in between that no base shows.
@@ -158,10 +168,16 @@ fn what_is_no_patch_is_never_an_empty_one() {
 fn messages_of_commits_are_no_changes() {
     let one = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
     let show = format!("commit 0123456789abcdef\nAuthor: A <a@example.com>\n\n    a fix\n\n{one}");
-    let mail = format!("From 0123456789abcdef Mon Sep 17 00:00:00 2001\nSubject: a fix\n\n---\n x | 2 +-\n\n{one}-- \n2.43.0\n\n");
+    let mail = format!(
+        "From 0123456789abcdef Mon Sep 17 00:00:00 2001\nSubject: a fix\n\n---\n x | 2 +-\n\n{one}-- \n2.43.0\n\n"
+    );
     let other = format!("diff -ru a/x b/x\n{}", &one[one.find("---").unwrap()..]);
     let marked = format!("\u{feff}{one}");
     for diff in [show, mail, other, marked] {
-        assert_eq!(shown(&changes(&diff, &[("x", "a\n")])), self::one("x", FILE, "b\n"), "{diff}");
+        assert_eq!(
+            shown(&changes(&diff, &[("x", "a\n")])),
+            self::one("x", FILE, "b\n"),
+            "{diff}"
+        );
     }
 }

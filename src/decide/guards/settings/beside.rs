@@ -24,7 +24,12 @@ const IGNORING: &str = "\
 pub(super) fn check(diff: &Diff, files: &[File<'_>], texts: &Texts<'_>) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let hits = [left_out(diff, file), taken_for_made(file, texts), taken_away(diff, file), no_projects(diff, file)];
+        let hits = [
+            left_out(diff, file),
+            taken_for_made(file, texts),
+            taken_away(diff, file),
+            no_projects(diff, file),
+        ];
         out.extend(hits.into_iter().flatten().map(|hit| (at, hit)));
     }
     out
@@ -45,13 +50,20 @@ fn left_out(diff: &Diff, file: &File<'_>) -> Option<Hit> {
         let pattern = line.split('#').next().unwrap_or_default().trim();
         !pattern.is_empty() && !old.contains(line) && fits_base(diff, folder, pattern)
     })?;
-    Some(reject("a checker leaves out a file that it looked at".to_owned(), at, line))
+    Some(reject(
+        "a checker leaves out a file that it looked at".to_owned(),
+        at,
+        line,
+    ))
 }
 
 /// Whether a pattern of a list of exceptions, or an argument of a command, means a file of the base.
 fn fits_base(diff: &Diff, folder: &str, pattern: &str) -> bool {
     let bare = pattern.trim_start_matches("./").trim_end_matches('/').to_lowercase();
-    let bare = bare.trim_start_matches('/').trim_end_matches("/**").trim_end_matches("/*");
+    let bare = bare
+        .trim_start_matches('/')
+        .trim_end_matches("/**")
+        .trim_end_matches("/*");
     if bare.is_empty() || pattern.starts_with('!') {
         return false;
     }
@@ -60,7 +72,9 @@ fn fits_base(diff: &Diff, folder: &str, pattern: &str) -> bool {
     let glob = glob.map(|g| g.compile_matcher());
     diff.around.paths.iter().any(|path| {
         let path = normal(path);
-        let Some(rest) = within(&path, folder) else { return false };
+        let Some(rest) = within(&path, folder) else {
+            return false;
+        };
         let starts: Vec<usize> = rest.match_indices('/').map(|(at, _)| at).chain([rest.len()]).collect();
         starts.iter().any(|end| {
             let whole = &rest[..*end];
@@ -94,7 +108,9 @@ fn taken_for_made(file: &File<'_>, texts: &Texts<'_>) -> Option<Hit> {
     })?;
     let name = file.name();
     let targets = make::make(makefile);
-    let made = targets.get(name).is_some_and(|t| t.needs.is_empty() && t.lines.iter().any(super::flags::is_check));
+    let made = targets
+        .get(name)
+        .is_some_and(|t| t.needs.is_empty() && t.lines.iter().any(super::flags::is_check));
     let why = format!("make takes the target {name} for made, because a file has its name");
     (made && !make::phony(makefile).iter().any(|p| p == name)).then(|| reject(why, 0, name))
 }
@@ -125,7 +141,13 @@ fn taken_away(diff: &Diff, file: &File<'_>) -> Option<Hit> {
             .iter()
             .filter(|w| !w.starts_with(['-', '$', '<', '>']) && **w != "*" && **w != ".")
             .any(|w| fits_base(diff, folder, w) && fits_whole(w));
-        taken.then(|| reject("a command of the gate takes away a tracked file".to_owned(), at, line.trim()))
+        taken.then(|| {
+            reject(
+                "a command of the gate takes away a tracked file".to_owned(),
+                at,
+                line.trim(),
+            )
+        })
     })
 }
 
@@ -151,6 +173,8 @@ pub(in crate::decide::guards) fn made_by<'p>(changed: &'p [String]) -> impl Fn(&
     move |path| {
         let name = path.rsplit('/').next().unwrap_or_default();
         matches!(name, "makefile" | "gnumakefile")
-            && changed.iter().any(|c| dir(c) == dir(path) && !c.rsplit('/').next().unwrap_or_default().contains('.'))
+            && changed
+                .iter()
+                .any(|c| dir(c) == dir(path) && !c.rsplit('/').next().unwrap_or_default().contains('.'))
     }
 }

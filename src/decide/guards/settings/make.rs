@@ -108,7 +108,10 @@ fn recipe(out: &mut Targets, open: &mut Open, line: &str, default: shell::Defaul
 fn rule(out: &mut Targets, open: &mut Open, names: &str, needs: &str, line: u32) {
     open.adds = needs.starts_with(':');
     open.begun = false;
-    let (needs, own) = needs.trim_start_matches(':').split_once(';').unwrap_or((needs.trim_start_matches(':'), ""));
+    let (needs, own) = needs
+        .trim_start_matches(':')
+        .split_once(';')
+        .unwrap_or((needs.trim_start_matches(':'), ""));
     open.targets = names.split_whitespace().map(str::to_owned).collect();
     for name in &open.targets {
         let target = out.entry(name.clone()).or_default();
@@ -132,7 +135,14 @@ fn takes_power(name: &str, value: &str) -> bool {
             !made && !listed(SHELLS, base)
         }
         "MAKEFLAGS" | "GNUMAKEFLAGS" | "override MAKEFLAGS" => words.enumerate().any(|(at, w)| {
-            let long = ["--ignore-errors", "--just-print", "--dry-run", "--recon", "--touch", "--question"];
+            let long = [
+                "--ignore-errors",
+                "--just-print",
+                "--dry-run",
+                "--recon",
+                "--touch",
+                "--question",
+            ];
             let letters = match w.strip_prefix('-') {
                 Some(short) => !short.starts_with('-') && short.chars().all(|c| c.is_ascii_alphabetic()),
                 None => at == 0 && w.chars().all(|c| c.is_ascii_lowercase()) && w.len() < 5,
@@ -146,9 +156,18 @@ fn takes_power(name: &str, value: &str) -> bool {
 /// Targets that stand for no file.
 pub(super) fn phony(text: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
-    let lists = joined.lines().filter_map(|l| l.strip_prefix(".PHONY")?.trim_start().strip_prefix(':'));
+    let lists = joined
+        .lines()
+        .filter_map(|l| l.strip_prefix(".PHONY")?.trim_start().strip_prefix(':'));
     lists
-        .flat_map(|l| l.split('#').next().unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|l| {
+            l.split('#')
+                .next()
+                .unwrap_or_default()
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 
@@ -196,7 +215,13 @@ mod tests {
         let lines = found.get(target).map(|t| t.lines.as_slice()).unwrap_or_default();
         let shown: Vec<String> = lines
             .iter()
-            .map(|c| format!("{}{}", c.words.join(" ").replace('\u{0}', ""), if c.counts { "" } else { "?" }))
+            .map(|c| {
+                format!(
+                    "{}{}",
+                    c.words.join(" ").replace('\u{0}', ""),
+                    if c.counts { "" } else { "?" }
+                )
+            })
             .collect();
         assert_eq!(shown.join(", "), want, "{text}");
     }
@@ -211,7 +236,11 @@ mod tests {
         check("SHELL := /bin/bash\ntest:\n\tpytest\n", "test", "pytest");
         check("SHELL := $(shell which bash)\ntest:\n\tpytest\n", "test", "pytest");
         check("MAKEFLAGS += -i\ntest:\n\tpytest\n", "test", "pytest?");
-        check("MAKEFLAGS += --no-print-directory -j4\ntest:\n\tpytest\n", "test", "pytest");
+        check(
+            "MAKEFLAGS += --no-print-directory -j4\ntest:\n\tpytest\n",
+            "test",
+            "pytest",
+        );
         check(".IGNORE:\ntest:\n\tpytest\n", "test", "pytest?");
         check(".IGNORE: clean\ntest:\n\tpytest\n", "test", "pytest");
         check("test:\n\t! pytest\n", "test", "pytest !");

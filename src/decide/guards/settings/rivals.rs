@@ -85,11 +85,21 @@ const TOOLS: &[Tool] = &[
     tool(false, &["pyrightconfig.json@!", "pyproject.toml@tool.pyright"]),
     tool(
         false,
-        &[".isort.cfg@settings", "pyproject.toml@tool.isort", "setup.cfg@isort", "tox.ini@isort"],
+        &[
+            ".isort.cfg@settings",
+            "pyproject.toml@tool.isort",
+            "setup.cfg@isort",
+            "tox.ini@isort",
+        ],
     ),
     tool(
         false,
-        &["tox.ini@tox", "setup.cfg@tox:*", "pyproject.toml@tool.tox", "tox.toml@!"],
+        &[
+            "tox.ini@tox",
+            "setup.cfg@tox:*",
+            "pyproject.toml@tool.tox",
+            "tox.toml@!",
+        ],
     ),
     tool(
         false,
@@ -164,19 +174,51 @@ const TOOLS: &[Tool] = &[
     ),
     tool(
         false,
-        &[".nycrc@!", ".nycrc.json@!", ".nycrc.yaml@!", ".nycrc.yml@!", "package.json@nyc"],
+        &[
+            ".nycrc@!",
+            ".nycrc.json@!",
+            ".nycrc.yaml@!",
+            ".nycrc.yml@!",
+            "package.json@nyc",
+        ],
     ),
     tool(false, &[".c8rc.json@!", ".c8rc@!", "package.json@c8"]),
-    tool(false, &["ava.config.js@!", "ava.config.cjs@!", "ava.config.mjs@!", "package.json@ava"]),
     tool(
         false,
-        &["playwright.config.ts@!", "playwright.config.js@!", "playwright.config.mts@!", "playwright.config.mjs@!"],
+        &[
+            "ava.config.js@!",
+            "ava.config.cjs@!",
+            "ava.config.mjs@!",
+            "package.json@ava",
+        ],
     ),
     tool(
         false,
-        &["cypress.config.js@!", "cypress.config.ts@!", "cypress.config.mjs@!", "cypress.config.cjs@!"],
+        &[
+            "playwright.config.ts@!",
+            "playwright.config.js@!",
+            "playwright.config.mts@!",
+            "playwright.config.mjs@!",
+        ],
     ),
-    tool(false, &["karma.conf.js@!", "karma.conf.ts@!", "karma.conf.cjs@!", "karma.conf.mjs@!"]),
+    tool(
+        false,
+        &[
+            "cypress.config.js@!",
+            "cypress.config.ts@!",
+            "cypress.config.mjs@!",
+            "cypress.config.cjs@!",
+        ],
+    ),
+    tool(
+        false,
+        &[
+            "karma.conf.js@!",
+            "karma.conf.ts@!",
+            "karma.conf.cjs@!",
+            "karma.conf.mjs@!",
+        ],
+    ),
     Tool {
         places: &["tsconfig.json@!"],
         nested: true,
@@ -184,10 +226,7 @@ const TOOLS: &[Tool] = &[
     },
     tool(true, &[".rubocop.yml@!"]),
     tool(false, &["phpunit.xml@!", "phpunit.dist.xml@!", "phpunit.xml.dist@!"]),
-    tool(
-        false,
-        &["phpstan.neon@!", "phpstan.neon.dist@!", "phpstan.dist.neon@!"],
-    ),
+    tool(false, &["phpstan.neon@!", "phpstan.neon.dist@!", "phpstan.dist.neon@!"]),
     tool(false, &["psalm.xml@!", "psalm.xml.dist@!"]),
     tool(
         false,
@@ -195,11 +234,21 @@ const TOOLS: &[Tool] = &[
     ),
     tool(
         false,
-        &["infection.json5@!", "infection.json@!", "infection.json5.dist@!", "infection.json.dist@!"],
+        &[
+            "infection.json5@!",
+            "infection.json@!",
+            "infection.json5.dist@!",
+            "infection.json.dist@!",
+        ],
     ),
     tool(
         true,
-        &[".golangci.yml@!", ".golangci.yaml@!", ".golangci.toml@!", ".golangci.json@!"],
+        &[
+            ".golangci.yml@!",
+            ".golangci.yaml@!",
+            ".golangci.toml@!",
+            ".golangci.json@!",
+        ],
     ),
     tool(false, &[".clippy.toml@!", "clippy.toml@!"]),
     tool(true, &[".rustfmt.toml@!", "rustfmt.toml@!"]),
@@ -209,17 +258,36 @@ const TOOLS: &[Tool] = &[
     tool(false, &["justfile@!", ".justfile@!"]),
     tool(
         false,
-        &["taskfile.yml@!", "taskfile.yaml@!", "taskfile.dist.yml@!", "taskfile.dist.yaml@!"],
+        &[
+            "taskfile.yml@!",
+            "taskfile.yaml@!",
+            "taskfile.dist.yml@!",
+            "taskfile.dist.yaml@!",
+        ],
     ),
     tool(false, &["rakefile@!", "rakefile.rb@!"]),
     tool(
         false,
-        &["compose.yaml@!", "compose.yml@!", "docker-compose.yaml@!", "docker-compose.yml@!"],
+        &[
+            "compose.yaml@!",
+            "compose.yml@!",
+            "docker-compose.yaml@!",
+            "docker-compose.yml@!",
+        ],
     ),
-    tool(false, &["codecov.yml@!", ".codecov.yml@!", "codecov.yaml@!", ".codecov.yaml@!"]),
     tool(
         false,
-        &["lefthook.yml@!", "lefthook.yaml@!", "lefthook.toml@!", "lefthook.json@!", ".lefthook.yml@!"],
+        &["codecov.yml@!", ".codecov.yml@!", "codecov.yaml@!", ".codecov.yaml@!"],
+    ),
+    tool(
+        false,
+        &[
+            "lefthook.yml@!",
+            "lefthook.yaml@!",
+            "lefthook.toml@!",
+            "lefthook.json@!",
+            ".lefthook.yml@!",
+        ],
     ),
     tool(false, &[".cargo/config@!", ".cargo/config.toml@!"]),
 ];
@@ -245,7 +313,9 @@ pub(in crate::decide::guards) struct Rivals(Vec<(&'static Tool, String)>);
 impl Rivals {
     pub(in crate::decide::guards) fn of(changed: &[String]) -> Self {
         let places = |path: &String| -> Vec<(&'static Tool, String)> {
-            let own = TOOLS.iter().filter_map(|tool| Some((tool, tool.folder(path)?.to_owned())));
+            let own = TOOLS
+                .iter()
+                .filter_map(|tool| Some((tool, tool.folder(path)?.to_owned())));
             own.collect()
         };
         Self(changed.iter().flat_map(places).collect())
@@ -384,7 +454,10 @@ fn in_elements(path: Vec<String>, setting: &Setting) -> Vec<Setting> {
         .collect();
     let listed = matches!(trend(&path, &setting.value), Trend::TakenIn | Trend::LeftOut);
     if setting.is_element() || !listed {
-        let one = Setting { path, ..setting.clone() };
+        let one = Setting {
+            path,
+            ..setting.clone()
+        };
         return vec![one];
     }
     let path = [path, vec!["[]".to_owned()]].concat();
@@ -401,7 +474,10 @@ fn in_elements(path: Vec<String>, setting: &Setting) -> Vec<Setting> {
 fn takes_over(settings: &[Setting]) -> bool {
     let named = |s: &Setting| {
         let key = s.path.iter().rev().find(|k| *k != "[]").map(|k| plain(k));
-        matches!(key.as_deref(), Some("extend" | "extends" | "inheritfrom" | "includes" | "importproject"))
+        matches!(
+            key.as_deref(),
+            Some("extend" | "extends" | "inheritfrom" | "includes" | "importproject")
+        )
     };
     settings.iter().any(named)
 }
@@ -411,9 +487,17 @@ fn compared(tool: &Tool, old: &Winner, new: &Winner) -> Vec<Hit> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     if !recipes::compare(&name(&new.path), &old.text, &new.text, &mut judged) {
         let mut is = new.settings.clone();
-        let imports = ["<Import ", "from \"./", "from \"../", "from './", "from '../", "require(\"./", "require(\"../"]
-            .iter()
-            .any(|w| new.text.contains(w));
+        let imports = [
+            "<Import ",
+            "from \"./",
+            "from \"../",
+            "from './",
+            "from '../",
+            "require(\"./",
+            "require(\"../",
+        ]
+        .iter()
+        .any(|w| new.text.contains(w));
         if takes_over(&is) || imports {
             let said: BTreeSet<Vec<String>> = is.iter().map(|s| s.path.clone()).collect();
             is.extend(old.settings.iter().filter(|s| !said.contains(&s.path)).cloned());
