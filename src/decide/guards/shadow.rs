@@ -85,7 +85,7 @@ impl World<'_> {
         let path = &file.normal;
         let scripts = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
         let bare = path.strip_suffix(&format!(".{}", extension(path)))?;
-        let other = if scripts.contains(&extension(path)) && !bare.ends_with(".d") && file.is_source() {
+        let other = if scripts.contains(&extension(path)) && extension(bare) != "d" && file.is_source() {
             let found = scripts.iter().map(|e| format!("{bare}.{e}"));
             found.into_iter().find(|p| p != path && (self.stays)(p))?
         } else if let Some(package) = path.strip_suffix("/__init__.py") {
@@ -123,7 +123,7 @@ impl World<'_> {
 
     fn taken_for(&self, other: &str, new: Option<&Ast<'_>>) -> Option<Hit> {
         let why = format!("this file is taken for {other} by its name");
-        let Some(text) = self.texts.old(other) else {
+        let Some(text) = self.texts.was(other) else {
             return Some(hit("mock-of-unit", GuardVerdict::NeedsHuman, why));
         };
         let old = parse(text, Grammar::of(other)?)?;
@@ -166,11 +166,12 @@ impl World<'_> {
         };
         let there = |p: &&String| (self.stays)(p) || files.iter().any(|f| f.normal == **p && f.new.is_some());
         let around: Vec<&String> = parents.iter().filter(there).collect();
-        let unread = around.iter().any(|p| self.texts.new(p).is_none());
-        let declared = around.iter().filter_map(|p| self.texts.new(p)).any(names);
+        let unread = around.iter().any(|p| self.texts.is(p).is_none());
+        let by_path = |f: &File<'_>| f.new.is_some_and(|t| t.contains(&format!("{name}.rs\"")));
+        let declared = around.iter().filter_map(|p| self.texts.is(p)).any(names) || files.iter().any(by_path);
         let elsewhere = || {
             let manifests = self.base.iter().filter(|p| p.ends_with("cargo.toml"));
-            let texts = manifests.filter_map(|p| self.texts.new(p));
+            let texts = manifests.filter_map(|p| self.texts.is(p));
             texts.into_iter().any(|t| t.contains(&format!("{name}.rs\"")))
         };
         let why = "no module names this file, so its tests are not compiled any more".to_owned();

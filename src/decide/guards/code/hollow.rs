@@ -305,7 +305,7 @@ fn looks_elsewhere(file: &File<'_>, old: &Ast<'_>, new: &Ast<'_>, texts: &Texts<
         ) else {
             continue;
         };
-        let made = texts.old(&to).is_none();
+        let made = texts.was(&to).is_none();
         let still = texts
             .new(&from)
             .and_then(|t| parse(t, Grammar::Script))
@@ -358,7 +358,7 @@ fn resolved(file: &File<'_>, module: &str, texts: &Texts<'_>, old: bool) -> Opti
         .iter()
         .flat_map(|p| endings.iter().map(move |e| format!("{p}{e}")));
     all.into_iter().find(|path| {
-        let text = if old { texts.old(path) } else { texts.new(path) };
+        let text = if old { texts.was(path) } else { texts.is(path) };
         text.is_some()
     })
 }
@@ -376,7 +376,7 @@ fn makes(ast: &Ast<'_>, name: &str) -> bool {
 
 /// The module makes the name itself, as a function.
 fn is_stub(file: &File<'_>, module: &str, name: &str, texts: &Texts<'_>) -> bool {
-    let text = resolved(file, module, texts, false).and_then(|path| texts.new(&path));
+    let text = resolved(file, module, texts, false).and_then(|path| texts.is(&path));
     let Some(ast) = text.and_then(|t| parse(t, Grammar::Script)) else {
         return false;
     };
