@@ -47,6 +47,11 @@ mod secrets;
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
 )]
 mod settings;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod shadow;
 mod split;
 mod sql;
 mod strings;
@@ -325,6 +330,7 @@ fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
     hits.extend(golden::check(&files, &answers));
     hits.extend(settings::check(diff, &files));
     hits.extend(code::check(diff, &files, &trees));
+    hits.extend(shadow::check(diff, &files, &trees));
     hits.extend(migrate::check(&files, &trees));
     hits.extend(supply::check(&files));
     hits.extend(agents::check(&files));

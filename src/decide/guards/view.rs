@@ -85,11 +85,11 @@ impl<'d> Texts<'d> {
         }
     }
 
-    pub(super) fn old(&self, path: &str) -> Option<&'d str> {
+    pub(super) fn was(&self, path: &str) -> Option<&'d str> {
         self.old.get(path).copied()
     }
 
-    pub(super) fn new(&self, path: &str) -> Option<&'d str> {
+    pub(super) fn is(&self, path: &str) -> Option<&'d str> {
         self.new.get(path).copied()
     }
 }

@@ -9,6 +9,7 @@ use super::{
     collect::is_config,
     path::normal,
     settings::{Rivals, made_by},
+    shadow::parents,
     syntax::Grammar,
 };
 
@@ -64,6 +65,7 @@ pub fn wanted(diff: &Diff) -> Vec<Vec<u8>> {
         let changed: Vec<String> = diff.changes.iter().map(|c| normal(&c.path)).collect();
         out.extend(configs(&candidates, &changed));
         out.extend(tests_of(&candidates, &changed));
+        out.extend(beside(diff, &candidates));
     }
     out.extend(imported(diff, &candidates));
     let mut seen = BTreeSet::new();
@@ -121,6 +123,30 @@ fn tests_of<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec
     tests.take(TESTS).map(|(_, c)| c.path).collect()
 }
 
+/// What a new file may be taken for, and what may name it.
+fn beside<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
+    let mut meant = HashSet::new();
+    for change in diff.changes.iter().filter(|c| c.old.is_none()) {
+        let path = normal(&change.path);
+        meant.extend(parents(&path).into_iter().flatten());
+        let bare = path_meant(&path).to_owned();
+        let mut rest = bare.as_str();
+        while let Some((_, below)) = rest.split_once('/') {
+            rest = below;
+            meant.extend([format!("{rest}.py"), format!("src/{rest}.py")]);
+        }
+        for end in ["py", "ts", "tsx", "js", "jsx", "mjs", "cjs", "mts", "cts"] {
+            meant.insert(format!("{bare}.{end}"));
+        }
+        meant.extend(path.strip_suffix("/__init__.py").map(|package| format!("{package}.py")));
+    }
+    candidates
+        .iter()
+        .filter(|c| meant.contains(&c.normal))
+        .map(|c| c.path)
+        .collect()
+}
+
 /// Files of one family import each other.
 fn family(path: &str) -> Option<Grammar> {
     let grammar = Grammar::of(path)?;
@@ -131,7 +157,7 @@ fn family(path: &str) -> Option<Grammar> {
 fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
     let changed = diff.changes.iter();
     let texts = changed
-        .filter_map(|c| c.new.as_ref().map(|s| (&c.path, &s.bytes)))
+        .flat_map(|c| [&c.old, &c.new].into_iter().flatten().map(|s| (&c.path, &s.bytes)))
         .chain(&diff.around.files);
     let mut meant = HashSet::new();
     for (path, bytes) in texts {

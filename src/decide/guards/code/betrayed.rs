@@ -50,7 +50,7 @@ fn put_together(ast: &Ast<'_>, id: Id) -> bool {
     folded(ast, id, &mut parts);
     let whole = parts.concat();
     let hides = |w: &str| is_variable_name(w) || is_runner_name(w);
-    parts.len() > 1 && hides(&whole) && !parts.iter().any(|p| hides(p))
+    parts.len() > 1 && hides(&whole) && (is_variable_name(&whole) || !parts.iter().any(|p| hides(p)))
 }
 
 fn folded<'a>(ast: &Ast<'a>, id: Id, out: &mut Vec<&'a str>) {

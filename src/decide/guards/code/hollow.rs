@@ -34,6 +34,7 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, texts
     if let Some(old) = old {
         imports(file, old, new, texts, hits);
         wider_errors(old, new, hits);
+        looks_elsewhere(file, old, new, texts, hits);
     }
 }
 
@@ -284,11 +285,62 @@ fn own_names(ast: &Ast<'_>, import: Id) -> Vec<(String, String, Id)> {
         .collect()
 }
 
-/// The module makes the name itself, as a function.
-fn is_stub(file: &File<'_>, module: &str, name: &str, texts: &Texts<'_>) -> bool {
-    let Some(paths) = paths_of(module, &file.normal) else {
-        return false;
+/// The test takes what it tests from a new file, while the file that it tested still makes it.
+fn looks_elsewhere(file: &File<'_>, old: &Ast<'_>, new: &Ast<'_>, texts: &Texts<'_>, hits: &mut Vec<Hit>) {
+    if !new.grammar.is_script() {
+        return;
+    }
+    let taken = |ast: &Ast<'_>| -> Vec<(String, String, Id)> {
+        let imports = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Import);
+        imports.flat_map(|i| taken_from(ast, i)).collect()
     };
+    let was = taken(old);
+    for (name, module, id) in taken(new) {
+        let Some((_, before, _)) = was.iter().find(|(n, _, _)| *n == name) else {
+            continue;
+        };
+        let (Some(from), Some(to)) = (
+            resolved(file, before, texts, true),
+            resolved(file, &module, texts, false),
+        ) else {
+            continue;
+        };
+        let made = texts.was(&to).is_none();
+        let still = texts
+            .new(&from)
+            .and_then(|t| parse(t, Grammar::Script))
+            .is_some_and(|ast| makes(&ast, &name));
+        if from != to && made && still {
+            let why = format!("the test looks at a new file, while {from} still makes {name}");
+            hits.push(reject("mock-of-unit", new, id, &why));
+            return;
+        }
+    }
+}
+
+/// Names in braces of an import by its place, each with the module.
+fn taken_from(ast: &Ast<'_>, import: Id) -> Vec<(String, String, Id)> {
+    let source = ast.source(import);
+    let module = source.rsplit("from").next().unwrap_or_default();
+    let module = literal::inner(module.trim().trim_end_matches(';').trim()).to_owned();
+    let names = source
+        .split_once('{')
+        .and_then(|(_, rest)| rest.split_once('}'))
+        .map_or("", |(names, _)| names);
+    if !module.starts_with('.') {
+        return Vec::new();
+    }
+    let one = |part: &str| part.split(" as ").next().unwrap_or_default().trim().to_owned();
+    names
+        .split(',')
+        .map(one)
+        .filter(|n| !n.is_empty())
+        .map(|n| (n, module.clone(), import))
+        .collect()
+}
+
+/// The file that an import by its place means.
+fn resolved(file: &File<'_>, module: &str, texts: &Texts<'_>, old: bool) -> Option<String> {
     let endings = [
         "",
         ".ts",
@@ -301,10 +353,30 @@ fn is_stub(file: &File<'_>, module: &str, name: &str, texts: &Texts<'_>) -> bool
         "/index.ts",
         "/index.js",
     ];
-    let text = paths
+    let paths = paths_of(module, &file.normal)?;
+    let all = paths
         .iter()
-        .flat_map(|p| endings.iter().map(move |e| format!("{p}{e}")))
-        .find_map(|path| texts.new(&path));
+        .flat_map(|p| endings.iter().map(move |e| format!("{p}{e}")));
+    all.into_iter().find(|path| {
+        let text = if old { texts.was(path) } else { texts.is(path) };
+        text.is_some()
+    })
+}
+
+fn makes(ast: &Ast<'_>, name: &str) -> bool {
+    ast.walk(Ast::ROOT).any(|n| match ast.kind(n) {
+        Kind::Function | Kind::Class => ast.word(n) == name,
+        Kind::Assign => {
+            let [target, value, ..] = ast.kids(n) else { return false };
+            ast.path(*target) == name && is_made_here(ast, *value)
+        }
+        _ => false,
+    })
+}
+
+/// The module makes the name itself, as a function.
+fn is_stub(file: &File<'_>, module: &str, name: &str, texts: &Texts<'_>) -> bool {
+    let text = resolved(file, module, texts, false).and_then(|path| texts.is(&path));
     let Some(ast) = text.and_then(|t| parse(t, Grammar::Script)) else {
         return false;
     };

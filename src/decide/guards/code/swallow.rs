@@ -262,9 +262,13 @@ fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
     if last.name == "catch"
         && let Some(handler) = last.arg(0).filter(|h| ast.kind(*h) == Kind::Lambda)
     {
+        let is_key = |n: Id| {
+            let pair = ast.above(n).next().filter(|up| ast.kind(*up) == Kind::Pair);
+            pair.is_some_and(|pair| ast.kids(pair).len() > 1 && ast.kids(pair)[0] == n)
+        };
         let silent = ast.body(handler).is_none_or(|b| {
             !ast.walk(b)
-                .any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call | Kind::Name))
+                .any(|n| matches!(ast.kind(n), Kind::Throw | Kind::Call) || ast.kind(n) == Kind::Name && !is_key(n))
         });
         if silent {
             hits.push(reject(RULE, ast, id, "every error of this promise is swallowed"));

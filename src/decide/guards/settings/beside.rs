@@ -104,7 +104,7 @@ fn taken_for_made(file: &File<'_>, texts: &Texts<'_>) -> Option<Hit> {
         } else {
             format!("{folder}/{name}")
         };
-        texts.new(&path)
+        texts.is(&path)
     })?;
     let name = file.name();
     let targets = make::make(makefile);
@@ -169,7 +169,7 @@ fn no_projects(diff: &Diff, file: &File<'_>) -> Option<Hit> {
 }
 
 /// The makefile of a folder is read where a new file may stand for one of its targets.
-pub(in crate::decide::guards) fn made_by<'p>(changed: &'p [String]) -> impl Fn(&str) -> bool + 'p {
+pub(in crate::decide::guards) fn made_by(changed: &[String]) -> impl Fn(&str) -> bool {
     move |path| {
         let name = path.rsplit('/').next().unwrap_or_default();
         matches!(name, "makefile" | "gnumakefile")

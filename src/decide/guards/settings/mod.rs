@@ -13,6 +13,7 @@ mod read;
 mod recipes;
 mod rivals;
 mod shell;
+mod tools;
 
 use super::{
     Diff, Hit, Kind,
@@ -63,8 +64,8 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, out: &mut Judged) {
     if recipes::is_make(file.name()) {
         let folder = super::answer::dir(&file.normal);
         included = (
-            make::with_included(old, folder, |path| texts.old(path)),
-            make::with_included(new, folder, |path| texts.new(path)),
+            make::with_included(old, folder, |path| texts.was(path)),
+            make::with_included(new, folder, |path| texts.is(path)),
         );
         (old, new) = (&included.0, &included.1);
     }
