@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs, io,
     os::unix::{
         ffi::{OsStrExt as _, OsStringExt as _},
@@ -70,25 +71,33 @@ impl Folder {
     /// Every path of the tree.
     pub fn paths(&self) -> io::Result<BTreeSet<Vec<u8>>> {
         let mut out = Vec::new();
-        let mut open = vec![(self.root.clone(), Vec::new(), 0)];
-        while let Some((dir, prefix, depth)) = open.pop() {
-            for entry in fs::read_dir(&dir)? {
+        // What is still to be listed, last first: a folder with a slash behind its name, and how deep it is.
+        let mut open = vec![(Vec::new(), Some(0))];
+        while let Some((path, folder)) = open.pop() {
+            let Some(depth) = folder else {
+                if out.len() < MOST {
+                    out.push(path);
+                }
+                continue;
+            };
+            let from = open.len();
+            for entry in fs::read_dir(self.root.join(OsStr::from_bytes(&path)))? {
                 let entry = entry?;
                 let name = entry.file_name();
                 if APART.contains(&name.as_bytes()) {
                     continue;
                 }
-                let path = [prefix.as_slice(), name.as_bytes()].concat();
-                if entry.file_type()?.is_dir() {
-                    if depth < DEEPEST {
-                        open.push((entry.path(), [path.as_slice(), b"/"].concat(), depth + 1));
-                    }
-                } else if out.len() < MOST {
-                    out.push(path);
+                let mut path = [path.as_slice(), name.as_bytes()].concat();
+                if !entry.file_type()?.is_dir() {
+                    open.push((path, None));
+                } else if depth < DEEPEST {
+                    path.push(b'/');
+                    open.push((path, Some(depth + 1)));
                 }
             }
+            open[from..].sort_unstable_by(|a, b| b.0.cmp(&a.0));
         }
-        // Built at once from what is sorted: half as long as one by one.
+        // In order already, so that the set is built at once.
         Ok(out.into_iter().collect())
     }
 
@@ -101,7 +110,7 @@ impl Folder {
             if matches!(*part, b"" | b"." | b"..") {
                 return Ok(None);
             }
-            full.push(std::ffi::OsStr::from_bytes(part));
+            full.push(OsStr::from_bytes(part));
             match present(fs::symlink_metadata(&full))? {
                 Some(meta) if meta.is_dir() => {}
                 _ => return Ok(None),
@@ -110,7 +119,7 @@ impl Folder {
         if matches!(*last, b"" | b"." | b"..") || last.contains(&0) {
             return Ok(None);
         }
-        full.push(std::ffi::OsStr::from_bytes(last));
+        full.push(OsStr::from_bytes(last));
         Ok(Some(full))
     }
 }
@@ -155,8 +164,11 @@ mod tests {
         ] {
             assert_eq!(folder.read(none).unwrap(), None, "{none:?}");
         }
+        fs::write(root.join("a.txt"), "a\n").unwrap();
+        fs::write(root.join("a/b.txt"), "b\n").unwrap();
         let paths: Vec<_> = folder.paths().unwrap().into_iter().collect();
-        assert_eq!(paths, [b"a/b/c.txt".to_vec(), b"a/out".to_vec()]);
+        let wanted = ["a.txt", "a/b.txt", "a/b/c.txt", "a/out"];
+        assert_eq!(paths, wanted.map(|path| path.as_bytes().to_vec()));
         assert!(Folder::open(&root.join("a/b/c.txt")).is_err());
     }
 }

@@ -14,7 +14,7 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
     // In pieces, since within a piece nothing stops a wide comparison.
     if text
         .as_bytes()
-        .chunks(64)
+        .chunks(32)
         .all(|piece| piece.iter().fold(true, |plain, b| plain & is_plain(*b)))
     {
         return Cow::Borrowed(text);

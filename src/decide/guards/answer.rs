@@ -203,6 +203,11 @@ pub(super) fn path_meant(source: &str) -> &str {
 
 /// `price.test.ts`, `test_price.py`, `PriceTest.java`, `price_spec.rb` stand for `price`.
 pub(super) fn is_named_after(test: &str, source: &str) -> bool {
+    tested_by(test) == stem(source)
+}
+
+/// What a test stands for by its name.
+pub(super) fn tested_by(test: &str) -> &str {
     let name = test.rsplit('/').next().unwrap_or_default();
     let first = name.split('.').next().unwrap_or_default();
     let bare = first.trim_start_matches("test_");
@@ -210,7 +215,7 @@ pub(super) fn is_named_after(test: &str, source: &str) -> bool {
         .iter()
         .find_map(|s| bare.strip_suffix(s).filter(|b| !b.is_empty()))
         .unwrap_or(bare);
-    bare.trim_end_matches(['_', '-']) == stem(source)
+    bare.trim_end_matches(['_', '-'])
 }
 
 pub(super) fn stem(path: &str) -> &str {

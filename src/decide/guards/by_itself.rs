@@ -2,7 +2,9 @@
 //! the file itself asks for. A pushed branch is enough, so a person would look too late: a fixer touches none of them.
 //! What they start (tests, build scripts, the product) is for the other rules.
 
-use super::{BadGlob, FileChange, GuardPolicy, Hit, PathSet};
+use std::sync::LazyLock;
+
+use super::{FileChange, GuardPolicy, Hit, PathSet};
 use crate::model::evidence::GuardVerdict;
 
 const RULE: &str = "runs-by-itself";
@@ -55,12 +57,11 @@ const PATHS: &[&str] = &[
     "**/.gitpod.yml",
 ];
 
-pub(super) fn paths() -> Result<PathSet, BadGlob> {
-    PathSet::new(PATHS.iter().copied())
-}
+/// Compiled when a fixer's diff is first judged: for others it does not count.
+static SET: LazyLock<PathSet> = LazyLock::new(|| PathSet::built_in(PATHS));
 
 pub(super) fn check(change: &FileChange, normal: &str, policy: &GuardPolicy, hits: &mut Vec<Hit>) {
-    if change.old == change.new || !policy.by_itself.matches(normal) {
+    if change.old == change.new || !SET.matches(normal) {
         return;
     }
     let does = match (&change.old, &change.new) {

@@ -1,5 +1,7 @@
 //! What a file is, by its path: test code, snapshot, fixture, runner or CI configuration, manifest, or source.
 
+use std::sync::LazyLock;
+
 use super::path::PathSet;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,10 +127,12 @@ const CI: &[&str] = &[
     "jenkinsfile*",
 ];
 
+/// One for all: it takes longer to compile than to ask.
+static CI_SET: LazyLock<PathSet> = LazyLock::new(|| PathSet::built_in(CI));
+
 /// Reads kinds from normalised paths.
 #[derive(Debug, Clone)]
 pub struct Kinds {
-    ci: PathSet,
     extra_tests: PathSet,
 }
 
@@ -136,7 +140,6 @@ impl Kinds {
     /// `extra_tests`: patterns of files that count as tests beside those that are known.
     pub fn new<'a>(extra_tests: impl IntoIterator<Item = &'a str>) -> Result<Self, super::path::BadGlob> {
         Ok(Self {
-            ci: PathSet::new(CI.iter().copied())?,
             extra_tests: PathSet::new(extra_tests)?,
         })
     }
@@ -147,7 +150,7 @@ impl Kinds {
         let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
         let ext = extension(name);
         let language = language(ext);
-        if self.ci.hit(normal).is_some() {
+        if CI_SET.matches(normal) {
             return Kind::Ci;
         }
         if LOCKS.contains(&name) {

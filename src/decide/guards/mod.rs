@@ -171,8 +171,6 @@ pub struct GuardPolicy {
     pub read_only_tests: bool,
     /// The diff is a person's, on a branch that they took over: nothing of it is refused, a person decides instead.
     persons: bool,
-    /// What runs as soon as it is pushed; a fixer's diff may not touch it.
-    by_itself: PathSet,
 }
 
 impl GuardPolicy {
@@ -182,15 +180,18 @@ impl GuardPolicy {
         diff_lines: u32,
         diff_lines_merge: u32,
     ) -> Result<Self, BadGlob> {
+        Self::of_paths(PathSet::sensitive(sensitive)?, diff_lines, diff_lines_merge)
+    }
+
+    fn of_paths(sensitive: PathSet, diff_lines: u32, diff_lines_merge: u32) -> Result<Self, BadGlob> {
         Ok(Self {
-            sensitive: PathSet::sensitive(sensitive)?,
+            sensitive,
             kinds: Kinds::new([])?,
             diff_lines,
             diff_lines_merge,
             max_files: 25,
             read_only_tests: true,
             persons: false,
-            by_itself: by_itself::paths()?,
         })
     }
 
@@ -203,11 +204,8 @@ impl GuardPolicy {
     /// For a diff of anybody: what it weakens counts, and not who may touch what.
     pub fn anybody<'a>(sensitive: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
         Ok(Self {
-            sensitive: PathSet::personal(sensitive)?,
-            diff_lines: 400,
-            diff_lines_merge: 400,
             read_only_tests: false,
-            ..Self::new([], 0, 0)?
+            ..Self::of_paths(PathSet::personal(sensitive)?, 400, 400)?
         })
     }
 }

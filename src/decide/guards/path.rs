@@ -1,6 +1,8 @@
 //! Paths as a guard sees them: one spelling for all that a file system may take for the same name, and the list of
 //! paths that nobody changes unattended. The list can be extended, never shortened.
 
+use std::borrow::Cow;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -234,6 +236,11 @@ impl PathSet {
         Ok(Self { set, patterns: kept })
     }
 
+    /// A list that is part of the program.
+    pub(super) fn built_in(patterns: &[&'static str]) -> Self {
+        Self::new(patterns.iter().copied()).expect("the built-in patterns can be read")
+    }
+
     /// The built-in list and these.
     pub fn sensitive<'a>(extra: impl IntoIterator<Item = &'a str>) -> Result<Self, BadGlob> {
         Self::new(SENSITIVE.iter().copied().chain(extra))
@@ -262,11 +269,16 @@ impl PathSet {
 /// One spelling of a path: composed, case folded, without `.`, `..`, doubled or turned slashes, characters that file
 /// systems ignore, and dots or blanks at the end of a name.
 pub fn normal(path: &[u8]) -> String {
+    spelled(path).into_owned()
+}
+
+/// The same, without a copy where it is spelled so already.
+pub(super) fn spelled(path: &[u8]) -> Cow<'_, str> {
     // Nearly all paths are written so, and a tree has many.
-    if let Ok(text) = std::str::from_utf8(path)
-        && is_normal(path)
+    if is_normal(path)
+        && let Ok(text) = std::str::from_utf8(path)
     {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let text = if path.is_ascii() && !path.iter().any(u8::is_ascii_control) {
         String::from_utf8_lossy(path).to_ascii_lowercase()
@@ -288,19 +300,48 @@ pub fn normal(path: &[u8]) -> String {
             }
         }
     }
-    parts.join("/")
+    Cow::Owned(parts.join("/"))
 }
 
 /// Whether a path is plain names with single slashes between them: each begins with what is no dot, and ends so.
 fn is_normal(path: &[u8]) -> bool {
-    let plain = |b: &u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
-    let inner = |b: &u8| plain(b) || *b == b'.';
-    path.split(|b| *b == b'/').all(|name| match name {
-        [one] => plain(one),
-        [first, middle @ .., last] => plain(first) && plain(last) && middle.iter().all(inner),
-        [] => false,
-    })
+    let mut before = Part::Slash;
+    for b in path {
+        let part = PARTS[usize::from(*b)];
+        match (before, part) {
+            (_, Part::Other) | (Part::Slash, Part::Dot) | (Part::Slash | Part::Dot, Part::Slash) => return false,
+            (_, Part::Plain | Part::Dot | Part::Slash) => before = part,
+        }
+    }
+    before == Part::Plain
 }
+
+/// What a byte is in a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Plain,
+    Dot,
+    Slash,
+    Other,
+}
+
+/// In a table, since a verdict asks for every byte of the paths of a tree.
+const PARTS: [Part; 256] = {
+    let mut parts = [Part::Other; 256];
+    let mut b = 0_u8;
+    loop {
+        parts[b as usize] = match b {
+            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' => Part::Plain,
+            b'.' => Part::Dot,
+            b'/' => Part::Slash,
+            _ => Part::Other,
+        };
+        if b == u8::MAX {
+            break parts;
+        }
+        b += 1;
+    }
+};
 
 /// Upper and then lower case folds what lower case alone leaves apart, such as the long s.
 fn fold(text: &str) -> String {

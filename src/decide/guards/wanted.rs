@@ -1,13 +1,19 @@
 //! Which files of the base the rules read beside the changed ones. Asked again with what was read, until it names
 //! nothing new.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashSet},
+};
+
+use foldhash::fast::RandomState;
 
 use super::{
     Around, Diff, Kind, Kinds,
-    answer::{dir, is_named_after, path_meant, paths_of, rough_imports},
+    answer::{dir, path_meant, paths_of, rough_imports, stem, tested_by},
     collect::is_config,
-    path::normal,
+    path::{normal, spelled},
     settings::{Rivals, made_by},
     shadow::parents,
     syntax::Grammar,
@@ -46,28 +52,30 @@ impl Room {
 /// A path of the base that was not read yet.
 struct Candidate<'d> {
     path: &'d Vec<u8>,
-    normal: String,
+    normal: Cow<'d, str>,
+}
+
+fn candidates(around: &Around) -> impl Iterator<Item = Candidate<'_>> {
+    let fresh = around.paths.iter().filter(|p| !around.files.contains_key(*p));
+    fresh.map(|path| Candidate {
+        path,
+        normal: spelled(path),
+    })
 }
 
 /// Paths of the base, in the order in which they are to be read.
 pub fn wanted(diff: &Diff) -> Vec<Vec<u8>> {
     let around = &diff.around;
-    let fresh = around.paths.iter().filter(|p| !around.files.contains_key(*p));
-    let candidates: Vec<Candidate<'_>> = fresh
-        .map(|path| Candidate {
-            path,
-            normal: normal(path),
-        })
-        .collect();
     let mut out = Vec::new();
     // These follow from the changed paths alone, so the first round has them all.
     if around.files.is_empty() {
         let changed: Vec<String> = diff.changes.iter().map(|c| normal(&c.path)).collect();
+        let candidates: Vec<Candidate<'_>> = candidates(around).collect();
         out.extend(configs(&candidates, &changed));
         out.extend(tests_of(&candidates, &changed));
         out.extend(beside(diff, &candidates));
     }
-    out.extend(imported(diff, &candidates));
+    out.extend(imported(diff));
     let mut seen = BTreeSet::new();
     out.retain(|path| seen.insert(*path));
     out.truncate(MOST.saturating_sub(around.files.len()));
@@ -91,36 +99,49 @@ fn configs<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec<
 /// Tests that were not changed, for sources that were: those of its name, then those nearest by.
 fn tests_of<'d>(candidates: &[Candidate<'d>], changed: &[String]) -> Vec<&'d Vec<u8>> {
     let Ok(kinds) = Kinds::new([]) else { return Vec::new() };
-    let mut sources: BTreeMap<Grammar, Vec<&String>> = BTreeMap::new();
+    let mut sources: BTreeMap<Grammar, Vec<(&str, &str)>> = BTreeMap::new();
     for path in changed {
         if let Some(family) = family(path)
             && matches!(kinds.of(path), Kind::Source(_))
         {
-            sources.entry(family).or_default().push(path);
+            sources.entry(family).or_default().push((path, stem(path)));
         }
     }
-    let score = |test: &str, source: &str| {
-        let common = test
-            .split('/')
-            .zip(source.split('/'))
-            .take_while(|(a, b)| a == b)
-            .count();
-        common + if is_named_after(test, source) { 100 } else { 0 }
-    };
-    let mut found: Vec<(usize, &Candidate<'d>)> = Vec::new();
+    let mut found: Vec<(Reverse<usize>, &Candidate<'d>)> = Vec::new();
     for candidate in candidates {
-        let test = &candidate.normal;
+        let test = &*candidate.normal;
         if let Some(sources) = family(test).and_then(|f| sources.get(&f)) {
-            let best = sources.iter().map(|source| score(test, source)).max();
-            found.push((best.unwrap_or_default(), candidate));
+            let tested = tested_by(test);
+            let score =
+                |(path, stem): &(&str, &str)| parts_in_common(test, path) + if tested == *stem { 100 } else { 0 };
+            let best = sources.iter().map(score).max();
+            found.push((Reverse(best.unwrap_or_default()), candidate));
         }
     }
-    found.sort_by_key(|(score, candidate)| (std::cmp::Reverse(*score), candidate.path));
-    // Of many files few are looked at so closely.
-    let tests = found
-        .iter()
-        .filter(|(_, c)| matches!(kinds.of(&c.normal), Kind::Test(_)));
-    tests.take(TESTS).map(|(_, c)| c.path).collect()
+    // Of many files few are looked at so closely, and put in order for it.
+    let mut tests = Vec::new();
+    let mut rest = found.as_mut_slice();
+    while !rest.is_empty() && tests.len() < TESTS {
+        let order = |a: &(Reverse<usize>, &Candidate<'_>), b: &(Reverse<usize>, &Candidate<'_>)| {
+            (a.0, a.1.path).cmp(&(b.0, b.1.path))
+        };
+        let near = rest.len().min(4 * TESTS);
+        if near < rest.len() {
+            rest.select_nth_unstable_by(near, order);
+        }
+        let (next, others) = rest.split_at_mut(near);
+        next.sort_unstable_by(order);
+        let is_test = |c: &&Candidate<'d>| matches!(kinds.of(&c.normal), Kind::Test(_));
+        tests.extend(next.iter().map(|(_, c)| *c).filter(is_test).map(|c| c.path));
+        rest = others;
+    }
+    tests.truncate(TESTS);
+    tests
+}
+
+/// How many folders two paths have in common, from the top; the name counts as one.
+fn parts_in_common(a: &str, b: &str) -> usize {
+    a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count()
 }
 
 /// What a new file may be taken for, and what may name it.
@@ -154,12 +175,12 @@ fn family(path: &str) -> Option<Grammar> {
 }
 
 /// What changed files and files that were read import by its place.
-fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
+fn imported(diff: &Diff) -> Vec<&Vec<u8>> {
     let changed = diff.changes.iter();
     let texts = changed
         .flat_map(|c| [&c.old, &c.new].into_iter().flatten().map(|s| (&c.path, &s.bytes)))
         .chain(&diff.around.files);
-    let mut meant = HashSet::new();
+    let mut meant: HashSet<String, RandomState> = HashSet::default();
     for (path, bytes) in texts {
         if let Ok(text) = std::str::from_utf8(bytes) {
             let from = normal(path);
@@ -168,8 +189,11 @@ fn imported<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
             }
         }
     }
-    let is_meant = |c: &&Candidate<'d>| meant.contains(path_meant(&c.normal)) && Grammar::of(&c.normal).is_some();
-    candidates.iter().filter(is_meant).map(|c| c.path).collect()
+    if meant.is_empty() {
+        return Vec::new();
+    }
+    let is_meant = |c: &Candidate<'_>| meant.contains(path_meant(&c.normal)) && Grammar::of(&c.normal).is_some();
+    candidates(&diff.around).filter(is_meant).map(|c| c.path).collect()
 }
 
 #[cfg(test)]

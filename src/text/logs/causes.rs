@@ -56,6 +56,8 @@ pub struct Overflow {
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     list: Vec<Cause>,
+    /// The template of each.
+    templates: Vec<Arc<str>>,
     /// By template: texts have one signature exactly when they have one.
     place: HashMap<Arc<str>, usize, RandomState>,
     pub(super) overflow: Overflow,
@@ -70,13 +72,23 @@ pub(super) struct Seen<'a> {
 }
 
 impl Causes {
-    /// A cause that is in the table is seen once more; false where it is not there.
-    pub(super) fn again(&mut self, template: &str, seen: &Seen<'_>, redactor: &Redactor) -> bool {
-        let place = self.place.get(template);
-        if let Some(place) = place {
-            self.list[*place].seen(seen, redactor);
+    /// A cause that is in the table is seen once more: gives its place.
+    pub(super) fn again(&mut self, template: &str, seen: &Seen<'_>, redactor: &Redactor) -> Option<usize> {
+        let place = *self.place.get(template)?;
+        self.list[place].seen(seen, redactor);
+        Some(place)
+    }
+
+    /// The same where it is at the place where it was; false where another one stands there.
+    pub(super) fn again_at(&mut self, place: usize, template: &Arc<str>, seen: &Seen<'_>, redactor: &Redactor) -> bool {
+        let same = self
+            .templates
+            .get(place)
+            .is_some_and(|known| Arc::ptr_eq(known, template));
+        if same {
+            self.list[place].seen(seen, redactor);
         }
-        place.is_some()
+        same
     }
 
     /// Whether a new cause finds a place; one that does not is counted.
@@ -100,12 +112,14 @@ impl Causes {
         let mut cause = Cause::new(signed, title, seen);
         cause.seen(seen, redactor);
         if self.list.len() < MOST_CAUSES {
+            self.templates.push(template.clone());
             self.place.insert(template, self.list.len());
             self.list.push(cause);
         } else if let Some(place) = self.mildest(cause.severity) {
             let gone = std::mem::replace(&mut self.list[place], cause);
             self.overflow.add(gone.count, gone.severity);
             self.place.remove(gone.template.as_str());
+            self.templates[place] = template.clone();
             self.place.insert(template, place);
         }
     }

@@ -4,165 +4,25 @@
 use std::{cell::OnceCell, cmp::Reverse, sync::OnceLock};
 
 use aho_corasick::{
-    Anchored, Input,
+    AhoCorasick, AhoCorasickKind, Anchored, Input,
     automaton::{Automaton, StateID},
     dfa::DFA,
 };
-use regex::bytes::{Regex, RegexBuilder};
-use regex_syntax::hir::{
-    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition,
-};
+use regex_syntax::hir::Hir;
 
-use super::{Level, Pattern, PatternKind, literals};
+use super::{Level, Pattern, PatternKind, expression::begins_a_line, literals};
 
-/// Compiled size of one expression.
-const LARGEST: usize = 1 << 20;
-/// And of one that is widened.
-const LARGEST_WIDE: usize = 4 << 20;
 /// So much of a word is looked for.
 const LONGEST_WORD: usize = 16;
 /// Bits of a word of a set.
 const BITS: usize = u64::BITS as usize;
 
-/// An expression that is compiled when it is first needed.
-#[derive(Debug, Clone)]
-pub(super) struct Expression {
-    text: String,
-    regex: OnceLock<Option<Regex>>,
-    /// Takes any hexadecimal digit where the expression takes one.
-    wide: OnceLock<Option<Regex>>,
-    begins_a_line: OnceLock<bool>,
-}
-
-impl Expression {
-    pub(super) fn new(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            regex: OnceLock::new(),
-            wide: OnceLock::new(),
-            begins_a_line: OnceLock::new(),
-        }
-    }
-
-    /// It asks where a line begins, so that framing before it matters.
-    pub(super) fn begins_a_line(&self) -> bool {
-        *self
-            .begins_a_line
-            .get_or_init(|| parse_hir(&self.text).is_none_or(|hir| begins_a_line(&hir)))
-    }
-
-    /// One that does not compile matches nothing; checks before have said so.
-    pub(super) fn is_match(&self, text: &str) -> bool {
-        let regex = self.regex.get_or_init(|| build(&self.text).ok());
-        regex.as_ref().is_some_and(|regex| regex.is_match(text.as_bytes()))
-    }
-
-    /// Whether all texts of the usual spelling that this one has match, or none does; None where that is not certain.
-    ///
-    /// They differ in digits, and in the letters of ids, which are words that have a digit. So a match around which no
-    /// word has a digit is one in each of them, and so is one around which they are statuses that the spelling keeps;
-    /// and where the expression does not even match with every such character taken for any other, it matches none.
-    pub(super) fn settled(&self, text: &str, usual: Option<&str>) -> Option<bool> {
-        let wide = self.wide.get_or_init(|| widened(&parse_hir(&self.text)?));
-        if !wide.as_ref()?.is_match(text.as_bytes()) {
-            return Some(false);
-        }
-        let regex = self.regex.get_or_init(|| build(&self.text).ok());
-        let found = regex.as_ref()?.find(text.as_bytes())?;
-        let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'$';
-        let part = |word: &&u8| is_word(word);
-        let from = found.start() - text.as_bytes()[..found.start()].iter().rev().take_while(part).count();
-        let to = found.end() + text.as_bytes()[found.end()..].iter().take_while(part).count();
-        let mut at = from;
-        let one = text.as_bytes()[from..to].split(|b| !is_word(b)).all(|word| {
-            let range = at..at + word.len();
-            at = range.end + 1;
-            let kept = || usual.is_some_and(|usual| is_status(word) && usual.as_bytes()[range] == *word);
-            !word.iter().any(u8::is_ascii_digit) || kept()
-        });
-        one.then_some(true)
-    }
-}
-
-/// Three digits of which the first is 4 or 5. The usual spelling makes no other word into one.
-fn is_status(word: &[u8]) -> bool {
-    matches!(word, [b'4' | b'5', rest @ ..] if rest.len() == 2 && rest.iter().all(u8::is_ascii_digit))
-}
-
-fn widened(hir: &Hir) -> Option<Regex> {
-    RegexBuilder::new(&wide(hir).to_string())
-        .unicode(false)
-        .multi_line(true)
-        .size_limit(LARGEST_WIDE)
-        .build()
-        .ok()
-}
-
-/// The same with every hexadecimal digit where there is one.
-fn wide(hir: &Hir) -> Hir {
-    const DIGITS: [(u8, u8); 2] = [(b'0', b'9'), (b'a', b'f')];
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => hir.clone(),
-        HirKind::Literal(literal) => Hir::concat(
-            literal
-                .0
-                .iter()
-                .map(|b| wide_class(ClassBytes::new([ClassBytesRange::new(*b, *b)])))
-                .collect(),
-        ),
-        HirKind::Class(Class::Bytes(class)) => wide_class(class.clone()),
-        HirKind::Class(Class::Unicode(class)) => {
-            let digits = ClassUnicode::new(DIGITS.map(|(a, b)| ClassUnicodeRange::new(a.into(), b.into())));
-            let mut common = class.clone();
-            common.intersect(&digits);
-            let mut class = class.clone();
-            if !common.ranges().is_empty() {
-                class.union(&digits);
-            }
-            Hir::class(Class::Unicode(class))
-        }
-        HirKind::Repetition(repetition) => Hir::repetition(Repetition {
-            sub: Box::new(wide(&repetition.sub)),
-            ..repetition.clone()
-        }),
-        HirKind::Capture(capture) => wide(&capture.sub),
-        HirKind::Concat(parts) => Hir::concat(parts.iter().map(wide).collect()),
-        HirKind::Alternation(parts) => Hir::alternation(parts.iter().map(wide).collect()),
-    }
-}
-
-fn wide_class(mut class: ClassBytes) -> Hir {
-    let digits = ClassBytes::new([ClassBytesRange::new(b'0', b'9'), ClassBytesRange::new(b'a', b'f')]);
-    let mut common = class.clone();
-    common.intersect(&digits);
-    if !common.ranges().is_empty() {
-        class.union(&digits);
-    }
-    Hir::class(Class::Bytes(class))
-}
-
-pub(super) fn build(regex: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(regex)
-        .unicode(false)
-        .multi_line(true)
-        .size_limit(LARGEST)
-        .build()
-}
-
-pub(super) fn parse_hir(regex: &str) -> Option<Hir> {
-    regex_syntax::ParserBuilder::new()
-        .unicode(false)
-        .utf8(false)
-        .multi_line(true)
-        .build()
-        .parse(regex)
-        .ok()
-}
-
 #[derive(Debug)]
 pub(super) struct Compiled {
     /// Words of each pattern; None where there is none to look for.
     words: Vec<Option<Vec<String>>>,
+    /// Finds the words with one digit for all that the usual spelling may put in place of another.
+    alike: OnceLock<Option<Alike>>,
     windowed: Vec<bool>,
     always: OnceLock<Search>,
     near_start: OnceLock<Search>,
@@ -176,18 +36,17 @@ pub(super) struct Compiled {
 
 impl Compiled {
     pub(super) fn new(list: &[Pattern]) -> Self {
-        let hirs: Vec<Option<Hir>> = list
-            .iter()
-            .map(|pattern| parse_hir(&pattern.regex.as_ref()?.text))
-            .collect();
+        let hirs: Vec<Option<Hir>> = list.iter().map(|pattern| pattern.regex.as_ref()?.hir()).collect();
         let words = list.iter().zip(&hirs).map(|(pattern, hir)| match hir {
             Some(hir) => literals::required(hir),
             None if pattern.regex.is_none() => Some(Level::WORDS_FROM_ERROR.map(str::to_owned).to_vec()),
             None => None,
         });
+        let words: Vec<Option<Vec<String>>> = words.map(|words| Some(beginnings(words?))).collect();
         Self {
-            words: words.map(|words| Some(beginnings(words?))).collect(),
+            words,
             windowed: list.iter().map(|pattern| pattern.within_seconds.is_some()).collect(),
+            alike: OnceLock::new(),
             always: OnceLock::new(),
             near_start: OnceLock::new(),
             longest_window: list
@@ -209,9 +68,16 @@ impl Compiled {
         }
     }
 
-    /// Patterns without a window, in the order in which they are tried.
-    pub(super) fn without_window(&self) -> impl Iterator<Item = usize> {
-        self.order.iter().copied().filter(|n| !self.windowed[*n])
+    /// Patterns without a window that may match some text of the usual spelling that this one has, in the order in
+    /// which they are tried.
+    pub(super) fn of_spelling(&self, text: &str) -> impl Iterator<Item = usize> {
+        let mut may = Set::new(self.words.len());
+        match self.alike.get_or_init(|| Alike::new(&self.words)) {
+            Some(alike) => alike.find(text, &mut may),
+            None => (0..self.words.len()).for_each(|n| may.insert(n)),
+        }
+        let order = self.order.iter().copied().filter(|n| !self.windowed[*n]);
+        order.filter(move |n| may.contains(*n) || self.words[*n].is_none())
     }
 
     /// The candidates in the order in which they are tried.
@@ -439,9 +305,66 @@ fn by_priority(list: &[Pattern]) -> Vec<usize> {
     order
 }
 
-fn begins_a_line(hir: &Hir) -> bool {
-    let looks = hir.properties().look_set();
-    [Look::Start, Look::StartLF, Look::StartCRLF]
-        .into_iter()
-        .any(|look| looks.contains(look))
+/// The words of patterns as all texts of one usual spelling may hold them.
+#[derive(Debug)]
+struct Alike {
+    words: AhoCorasick,
+    /// Pattern of each word.
+    of: Vec<usize>,
+}
+
+impl Alike {
+    fn new(words: &[Option<Vec<String>>]) -> Option<Self> {
+        let all = words
+            .iter()
+            .enumerate()
+            .flat_map(|(n, words)| words.iter().flatten().map(move |word| (n, word)));
+        let (of, masked): (Vec<usize>, Vec<Vec<u8>>) = all.map(|(n, word)| (n, masked(word))).unzip();
+        let words = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(masked)
+            .ok()?;
+        Some(Self { words, of })
+    }
+
+    fn find(&self, text: &str, found: &mut Set) {
+        for word in self.words.find_overlapping_iter(&masked(text)) {
+            found.insert(self.of[word.pattern().as_usize()]);
+        }
+    }
+}
+
+/// In lower case, and one digit for all hexadecimal ones.
+fn masked(text: &str) -> Vec<u8> {
+    let mask = |b: u8| {
+        if b.is_ascii_hexdigit() {
+            b'0'
+        } else {
+            b.to_ascii_lowercase()
+        }
+    };
+    text.bytes().map(mask).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_digit_may_stand_for_another() {
+        let words = ["401", "dead", "error 1", "refused"].map(|word| Some(vec![word.to_owned()]));
+        let alike = Alike::new(&words).unwrap();
+        for (text, wanted) in [
+            ("status 502 of x", &[0][..]),
+            ("status 52 of x", &[]),
+            ("id xADF0x of x", &[0, 1]),
+            ("Error 17 REFUSED", &[2, 3]),
+            ("err", &[]),
+        ] {
+            let mut found = Set::new(words.len());
+            alike.find(text, &mut found);
+            let found: Vec<usize> = (0..words.len()).filter(|n| found.contains(*n)).collect();
+            assert_eq!(found, wanted, "{text}");
+        }
+    }
 }

@@ -55,6 +55,14 @@ impl<'a> Event<'a> {
         Cow::Owned(lines.join("\n"))
     }
 
+    /// As the program wrote it: without the records that containers put around lines.
+    pub(super) fn as_written<'r>(&self, raw: &'r str) -> Cow<'r, str> {
+        if !self.lines.iter().any(|line| line.marks.is(Trait::Wrapped)) {
+            return Cow::Borrowed(raw);
+        }
+        Cow::Owned(self.says().into_owned())
+    }
+
     /// The line that says what happened: of a trace whose exception comes last that one, not the line that announces it.
     pub(super) fn title(&self) -> &str {
         let announces = |line: &str| line.trim_start().starts_with("Traceback (most recent call last)");

@@ -77,8 +77,20 @@ impl<'a> Line<'a> {
         &self.framed().text
     }
 
+    /// Whether it ends with all that it says.
+    pub(super) fn is_end_of_raw(&self) -> bool {
+        let says = self.says();
+        *says == *self.raw || is_end_of(&says, self.raw)
+    }
+
     /// The same with the trace that a record carries.
     pub(super) fn says(&self) -> Cow<'_, str> {
         self.framed().says()
     }
+}
+
+/// Whether a text ends with another one that begins where a word may.
+pub(super) fn is_end_of(end: &str, text: &str) -> bool {
+    let before = text.strip_suffix(end).and_then(|rest| rest.bytes().next_back());
+    before.is_some_and(|b| !b.is_ascii_alphanumeric() && b != b'_')
 }

@@ -14,7 +14,7 @@ use super::{
     Level,
     line::{Line, Read},
 };
-use crate::text::signature::{template, usual, visible};
+use crate::text::signature::{of_said, of_told, said, told, usual, visible};
 
 /// Bytes of all texts with what is known of them.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
@@ -27,6 +27,8 @@ const ONE_IN: u64 = 16;
 #[derive(Debug, Default)]
 struct Known {
     template: Option<Arc<str>>,
+    /// Where its cause stood when it was last seen.
+    cause: Option<usize>,
     named: Named,
     /// Of a text that is one line.
     read: Option<Read>,
@@ -49,6 +51,9 @@ pub(super) enum Named {
 pub(super) struct Place {
     number: usize,
     age: u64,
+    /// The text is spelled with all of its characters: what nobody sees is left out of the spelling, and patterns and
+    /// framing are read with it.
+    pub(super) whole: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +63,8 @@ pub(super) struct Memo {
     known: Vec<Known>,
     /// Each template once: many texts have one.
     distinct: HashSet<Arc<str>, RandomState>,
+    /// Templates by what lines say: the same is said behind many kinds of framing.
+    said: HashMap<Box<str>, Arc<str>, RandomState>,
     bytes: usize,
     key: Vec<u8>,
     /// How often everything was forgotten.
@@ -74,15 +81,13 @@ impl Memo {
             return Line::read(raw, now).0;
         };
         let known = &mut self.known[place.number];
-        // What nobody sees is left out of the spelling, and framing is read with it.
-        let whole = self.key.len() == raw.len();
         let again = known
             .read
-            .filter(|_| whole)
+            .filter(|_| place.whole)
             .and_then(|read| Line::again(raw, now, &read));
         let mut line = again.unwrap_or_else(|| {
             let (line, read) = Line::read(raw, now);
-            known.read = known.read.or(read.filter(|_| whole));
+            known.read = known.read.or(read.filter(|_| place.whole));
             line
         });
         line.place = Some(place);
@@ -104,7 +109,11 @@ impl Memo {
             }
             None => self.put(),
         };
-        Some(Place { number, age: self.age })
+        Some(Place {
+            number,
+            age: self.age,
+            whole: self.key.len() == text.len(),
+        })
     }
 
     /// The template of the text that is remembered at this place.
@@ -112,16 +121,50 @@ impl Memo {
         if let Some(template) = self.at(place).and_then(|known| known.template.clone()) {
             return template;
         }
-        let found = template(text);
-        let template = match self.distinct.get(found.as_str()) {
-            Some(same) => same.clone(),
-            None => Arc::from(found),
+        let told = told(text);
+        let template = match said(&told) {
+            Some(said) => self.of_said(said),
+            None => self.same(of_told(&told)),
         };
         if let Some(known) = self.at(place) {
             known.template = Some(template.clone());
-            self.distinct.insert(template.clone());
         }
         template
+    }
+
+    /// The template of a text of one line, by what it says: whatever stands before that, is left out.
+    fn of_said(&mut self, said: &str) -> Arc<str> {
+        if let Some(template) = self.said.get(said) {
+            return template.clone();
+        }
+        let template = self.same(of_said(said));
+        let more = said.len() + size_of::<(Box<str>, Arc<str>)>();
+        if self.bytes + more <= MOST_BYTES {
+            self.bytes += more;
+            self.said.insert(said.into(), template.clone());
+        }
+        template
+    }
+
+    fn same(&mut self, template: String) -> Arc<str> {
+        if let Some(same) = self.distinct.get(template.as_str()) {
+            return same.clone();
+        }
+        let template = Arc::from(template);
+        self.distinct.insert(Arc::clone(&template));
+        template
+    }
+
+    /// The template, and where its cause was found.
+    pub(super) fn cause(&self, place: Place) -> Option<(&Arc<str>, usize)> {
+        let known = self.known.get(place.number).filter(|_| place.age == self.age)?;
+        Some((known.template.as_ref()?, known.cause?))
+    }
+
+    pub(super) fn found(&mut self, place: Place, cause: usize) {
+        if let Some(known) = self.at(place) {
+            known.cause = Some(cause);
+        }
     }
 
     pub(super) fn named(&mut self, place: Place) -> Named {
@@ -160,6 +203,7 @@ impl Memo {
         self.numbers = HashMap::default();
         self.known = Vec::new();
         self.distinct = HashSet::default();
+        self.said = HashMap::default();
         self.bytes = 0;
         self.age += 1;
     }
@@ -179,6 +223,7 @@ impl Memo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::signature::template;
 
     fn remembered(memo: &mut Memo, text: &str) -> Arc<str> {
         match memo.recall(text) {
@@ -216,6 +261,15 @@ mod tests {
             remembered(&mut memo, &format!("no such thing as {}", word(n)));
         }
         assert!(memo.off && memo.known.is_empty());
+    }
+
+    #[test]
+    fn a_text_with_what_nobody_sees_shares_a_template_and_nothing_else() {
+        let mut memo = Memo::default();
+        let seen = memo.recall("connect ECONNREFUSED 10.0.3.7:8123").unwrap();
+        let hidden = memo.recall("connect ECONNREF\u{200b}USED 10.0.3.7:8123").unwrap();
+        assert_eq!(seen.number, hidden.number);
+        assert!(seen.whole && !hidden.whole);
     }
 
     #[test]

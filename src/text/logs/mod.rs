@@ -16,6 +16,7 @@
 
 mod causes;
 mod compiled;
+mod expression;
 mod framed;
 mod input;
 mod join;
@@ -44,9 +45,10 @@ use super::{
 };
 use causes::{Causes, Seen};
 use compiled::Ahead;
+use expression::Expression;
 use input::Input;
 use join::{Event, Window};
-use line::Line;
+use line::{Line, is_end_of};
 use memo::{Memo, Named, Place};
 use shape::Trait;
 
@@ -311,18 +313,27 @@ impl Matcher {
             return;
         };
         self.events += 1;
-        let text = as_written(event, raw);
-        let template = match place {
-            Some(place) => memo.template(place, &text),
-            None => template(&self.redactor.without_known(&text)).into(),
-        };
+        let text = event.as_written(raw);
         let pattern = &self.patterns.list()[best];
         let seen = Seen {
             pattern,
             raw: &text,
             at,
         };
-        if !self.causes.again(&template, &seen, &self.redactor) && self.causes.has_room(pattern.severity) {
+        if let Some((template, cause)) = place.and_then(|place| memo.cause(place))
+            && self.causes.again_at(cause, template, &seen, &self.redactor)
+        {
+            return;
+        }
+        let template = match place {
+            Some(place) => memo.template(place, &text),
+            None => template(&self.redactor.without_known(&text)).into(),
+        };
+        if let Some(cause) = self.causes.again(&template, &seen, &self.redactor) {
+            if let Some(place) = place {
+                memo.found(place, cause);
+            }
+        } else if self.causes.has_room(pattern.severity) {
             let signed = signature(&self.redactor.without_known(&text));
             self.causes.add(template, signed, event.title(), &seen, &self.redactor);
         }
@@ -337,11 +348,12 @@ impl Matcher {
         at: DateTime<Utc>,
         known: Option<(Place, &mut Memo)>,
     ) -> Option<usize> {
-        let Some((place, memo)) = known.filter(|_| !self.near_start) else {
+        let Some((place, memo)) = known.filter(|(place, _)| place.whole && !self.near_start) else {
             return self.best(event, raw, level, at);
         };
         let mut named = memo.named(place);
-        if matches!(named, Named::Unasked) && memo.is_signed(place) {
+        // Most traces come once.
+        if matches!(named, Named::Unasked) && (event.lines.len() == 1 || memo.is_signed(place)) {
             named = self.settled(event, raw, level);
             memo.name(place, named);
         }
@@ -364,9 +376,8 @@ impl Matcher {
     fn settled(&self, event: &Event<'_>, raw: &str, level: Option<Level>) -> Named {
         let says = event.says();
         let within = is_end_of(&says, raw);
-        // What nobody sees is left out of the spelling.
         let usual = Some(usual::spelled(&visible(raw))).filter(|usual| usual.len() == raw.len());
-        let settled = |expression: &compiled::Expression| {
+        let settled = |expression: &Expression| {
             let in_raw = expression.settled(raw, usual.as_deref());
             if in_raw == Some(true) || *says == *raw || (within && !expression.begins_a_line()) {
                 return in_raw;
@@ -378,7 +389,7 @@ impl Matcher {
             }
         };
         let list = self.patterns.list();
-        for n in self.patterns.compiled().without_window() {
+        for n in self.patterns.compiled().of_spelling(raw) {
             let pattern = &list[n];
             if !in_level(pattern, level) {
                 continue;
@@ -415,9 +426,12 @@ impl Matcher {
         });
         // What stands at the end of a line is found there, unless it has to begin it.
         let within = LazyCell::new(|| says.as_deref().is_some_and(|says| is_end_of(says, raw)));
-        let matches = |expression: &compiled::Expression| {
+        // And so is what stands at the end of each of several lines, unless it goes on in the next one.
+        let each = LazyCell::new(|| event.lines.iter().all(|line| line.is_end_of_raw()));
+        let matches = |expression: &Expression| {
             expression.is_match(raw)
                 || ((expression.begins_a_line() || !*within)
+                    && !(expression.is_within_a_line() && *each)
                     && says.as_deref().is_some_and(|says| expression.is_match(says)))
         };
         let list = self.patterns.list();
@@ -453,12 +467,6 @@ impl Matcher {
     }
 }
 
-/// Whether a text ends with another one that begins where a word may.
-fn is_end_of(end: &str, text: &str) -> bool {
-    let before = text.strip_suffix(end).and_then(|rest| rest.bytes().next_back());
-    before.is_some_and(|b| !b.is_ascii_alphanumeric() && b != b'_')
-}
-
 /// Whether the level is one on which the pattern counts.
 fn in_level(pattern: &Pattern, level: Option<Level>) -> bool {
     match (pattern.level, level) {
@@ -483,12 +491,4 @@ fn in_window(pattern: &Pattern, started_at: Option<DateTime<Utc>>, at: DateTime<
         let since = at - started;
         since >= TimeDelta::zero() && since <= TimeDelta::seconds(within.into())
     })
-}
-
-/// The event as the program wrote it: without the records that containers put around lines.
-fn as_written<'a>(event: &Event<'_>, raw: &'a str) -> Cow<'a, str> {
-    if !event.lines.iter().any(|line| line.marks.is(Trait::Wrapped)) {
-        return Cow::Borrowed(raw);
-    }
-    Cow::Owned(event.says().into_owned())
 }

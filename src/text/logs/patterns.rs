@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use super::{
     Level,
-    compiled::{self, Compiled, Expression},
+    compiled::Compiled,
+    expression::{self, Expression},
 };
 use crate::model::signal::Severity;
 
@@ -422,7 +423,7 @@ const HEALTHY: [&str; 8] = [
 
 /// Why a pattern would match what it should not: nothing at all, or every line.
 fn too_wide(text: &str, regex: &Regex) -> Option<&'static str> {
-    let can_be_empty = compiled::parse_hir(text).is_some_and(|hir| hir.properties().minimum_len() == Some(0));
+    let can_be_empty = expression::parse_hir(text).is_some_and(|hir| hir.properties().minimum_len() == Some(0));
     if can_be_empty || regex.is_match(b"") {
         return Some("matches the empty string");
     }
@@ -435,7 +436,7 @@ fn too_wide(text: &str, regex: &Regex) -> Option<&'static str> {
 
 /// What is wrong with an expression, as the end of a sentence.
 pub fn pattern_fault(text: &str) -> Option<String> {
-    match compiled::build(text) {
+    match expression::build(text) {
         Ok(regex) => too_wide(text, &regex).map(str::to_owned),
         Err(error) => Some(regex_fault(&error)),
     }

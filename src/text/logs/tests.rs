@@ -573,6 +573,24 @@ fn what_is_settled_for_one_text_is_so_for_all_of_its_spelling() {
 }
 
 #[test]
+fn what_is_no_candidate_is_none_for_all_of_its_spelling() {
+    let (compiled, mut passed_over) = (SHIPPED.compiled(), 0);
+    for (n, text) in lines_with_numbers().iter().enumerate() {
+        let tried: Vec<usize> = compiled.of_spelling(text).collect();
+        for other in alike(text, n as u64).iter().chain([text]) {
+            let candidates = compiled.search(false).candidates(other);
+            let untried: Vec<usize> = compiled
+                .by_priority(&candidates)
+                .filter(|n| !tried.contains(n))
+                .collect();
+            assert!(untried.is_empty(), "{untried:?} {other}");
+        }
+        passed_over += SHIPPED.list().len() - tried.len();
+    }
+    assert!(passed_over > 1000, "{passed_over}");
+}
+
+#[test]
 fn what_is_remembered_of_a_line_holds_for_all_of_its_spelling() {
     let all: Vec<Vec<String>> = lines_with_numbers()
         .iter()

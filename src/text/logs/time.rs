@@ -174,12 +174,16 @@ impl Scan<'_> {
     }
 
     fn digits(&mut self, least: usize, most: usize) -> Option<u32> {
-        let rest = &self.text[self.at..];
-        let found = rest.iter().take(most).take_while(|b| b.is_ascii_digit()).count();
+        let (mut number, mut found) = (0_u32, 0);
+        while found < most
+            && let Some(b @ b'0'..=b'9') = self.text.get(self.at + found)
+        {
+            number = number * 10 + u32::from(b - b'0');
+            found += 1;
+        }
         if found < least {
             return None;
         }
-        let number = rest[..found].iter().fold(0, |n: u32, b| n * 10 + u32::from(b - b'0'));
         self.at += found;
         Some(number)
     }

@@ -48,15 +48,32 @@ static CHATTER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// The lines of a text without framing, chatter and repetition.
-pub(super) fn read<'a>(text: &'a str) -> Vec<Line<'a>> {
+pub(super) fn read(text: &str) -> Vec<Line<'_>> {
     let mut stripped = Vec::new();
     for line in text.lines().take(MOST_LINES) {
-        unpack(
-            framing::strip(&line[..line.floor_char_boundary(LONGEST_RECORD)]),
-            &mut stripped,
-        );
+        unpack(bare(line), &mut stripped);
     }
-    let understood = understand(&stripped);
+    told_by(&stripped)
+}
+
+/// The only line of a text, without framing.
+pub(super) fn only(text: &str) -> Option<&str> {
+    (!text.as_bytes().contains(&b'\n')).then(|| bare(text))
+}
+
+/// What [`read`] gives for a text with this only line.
+pub(super) fn of_only(line: &str) -> Vec<Line<'_>> {
+    let mut stripped = Vec::new();
+    unpack(line, &mut stripped);
+    told_by(&stripped)
+}
+
+fn bare(line: &str) -> &str {
+    framing::strip(&line[..line.floor_char_boundary(LONGEST_RECORD)])
+}
+
+fn told_by<'a>(stripped: &[Cow<'a, str>]) -> Vec<Line<'a>> {
+    let understood = understand(stripped);
     if !understood
         .iter()
         .all(|line| matches!(line, Line::Frame(Frame::Foreign, _)))
@@ -64,13 +81,13 @@ pub(super) fn read<'a>(text: &'a str) -> Vec<Line<'a>> {
         return understood;
     }
     // Nothing but chatter and foreign frames: then these are what it says.
-    let bare = |line: &Cow<'a, str>| match line {
+    let trimmed = |line: &Cow<'a, str>| match line {
         Cow::Borrowed(line) => Cow::Borrowed(line.trim()),
         Cow::Owned(line) => Cow::Owned(line.trim().to_owned()),
     };
     stripped
         .iter()
-        .map(bare)
+        .map(trimmed)
         .filter(|line| !line.is_empty())
         .map(Line::Message)
         .collect()

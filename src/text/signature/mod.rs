@@ -101,10 +101,37 @@ pub fn family(signed: &str) -> Option<&str> {
 
 /// The template alone. Texts have one signature exactly when they have one template.
 pub fn template(text: &str) -> String {
+    let text = told(text);
+    match said(&text) {
+        Some(said) => of_said(said),
+        None => of_told(&text),
+    }
+}
+
+/// The text as its template is read from it: in its usual spelling, redacted.
+pub(super) fn told(text: &str) -> String {
     let text = usual::spelled(&visible(text));
-    let text = REDACTOR.redacted(&text);
-    let lines = lines::read(&text);
-    join(&lines, top_frame(&lines))
+    match REDACTOR.redacted(&text) {
+        Cow::Owned(redacted) => redacted,
+        Cow::Borrowed(_) => text,
+    }
+}
+
+/// What a text of one line says, without its framing: all that its template is made of.
+pub(super) fn said(told: &str) -> Option<&str> {
+    lines::only(told)
+}
+
+pub(super) fn of_said(said: &str) -> String {
+    of_lines(&lines::of_only(said))
+}
+
+pub(super) fn of_told(told: &str) -> String {
+    of_lines(&lines::read(told))
+}
+
+fn of_lines(lines: &[Line<'_>]) -> String {
+    join(lines, top_frame(lines))
 }
 
 /// Signs the texts of a stream: what follows from a template is worked out once.

@@ -22,6 +22,18 @@ const NAMING: [&str; 15] = [
 ];
 /// From the shortest to the longest of them.
 const NAMING_LENGTHS: std::ops::RangeInclusive<usize> = 4..=12;
+/// What they begin with, in either case of letters: every number asks, and most words before one begin otherwise.
+const NAMING_FIRST: [bool; 256] = {
+    let mut first = [false; 256];
+    let mut n = 0;
+    while n < NAMING.len() {
+        let letter = NAMING[n].as_bytes()[0];
+        first[letter as usize] = true;
+        first[letter.to_ascii_uppercase() as usize] = true;
+        n += 1;
+    }
+    first
+};
 /// Words before or behind a number that make it a measure whatever its size.
 const MEASURING: [&str; 27] = [
     "in",
@@ -87,8 +99,8 @@ const TIMES: [&str; 22] = [
 
 /// Whether a short number behind the word may be a name.
 pub(super) fn names_a_code(word: &[u8]) -> bool {
-    let is_long_enough = NAMING_LENGTHS.contains(&word.len());
-    is_long_enough && NAMING.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    let may_be_one = NAMING_LENGTHS.contains(&word.len()) && NAMING_FIRST[usize::from(word[0])];
+    may_be_one && NAMING.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// What a number is made of and where it stands in its run.

@@ -40,28 +40,41 @@ pub(in crate::text) fn write(text: &str, out: &mut Vec<u8>) {
     let from = out.len();
     out.extend_from_slice(text.as_bytes());
     let (bytes, out) = (text.as_bytes(), &mut out[from..]);
-    let mut at = 0;
-    while at < bytes.len() {
-        let start = at;
-        let mut digits = 0;
-        while let Some(b) = bytes.get(at)
+    let mut done = 0;
+    while let Some(digit) = next_digit(bytes, done) {
+        let mut start = digit;
+        while start > done && is_word(bytes[start - 1]) {
+            start -= 1;
+        }
+        let (mut end, mut digits) = (digit, 0);
+        while let Some(b) = bytes.get(end)
             && is_word(*b)
         {
             digits += usize::from(KINDS[usize::from(*b)] & NUMERAL) / usize::from(NUMERAL);
-            at += 1;
-        }
-        if digits == 0 {
-            at += 1;
-            continue;
+            end += 1;
         }
         let place = Place {
             bytes,
             start,
-            end: at,
+            end,
             digits,
         };
-        at = place.spell(out);
+        done = place.spell(out);
     }
+}
+
+/// Where the next digit stands. In pieces, since within a piece nothing stops a wide comparison.
+fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
+    const PIECE: usize = 16;
+    let mut at = from;
+    let mut pieces = bytes.get(from..)?.chunks_exact(PIECE);
+    for piece in &mut pieces {
+        if piece.iter().fold(false, |any, b| any | b.is_ascii_digit()) {
+            return piece.iter().position(u8::is_ascii_digit).map(|n| at + n);
+        }
+        at += PIECE;
+    }
+    pieces.remainder().iter().position(u8::is_ascii_digit).map(|n| at + n)
 }
 
 /// The text in its usual spelling.
@@ -244,8 +257,8 @@ impl Place<'_> {
             return None;
         }
         let (month, day) = (&text[5..7], &text[8..10]);
-        let exists = within(month, b"01", b"12") && within(day, b"01", b"31");
-        if !exists || !within(&text[11..13], b"00", b"23") || text[14] >= b'6' || text[17] >= b'6' {
+        let exists = within(month, *b"01", *b"12") && within(day, *b"01", *b"31");
+        if !exists || !within(&text[11..13], *b"00", *b"23") || text[14] >= b'6' || text[17] >= b'6' {
             return None;
         }
         let end = self.behind_time(self.start + USUAL.len())?;
@@ -270,7 +283,7 @@ impl Place<'_> {
         }
         let seconds = self.end + REST;
         let hour = self.word();
-        let exists = (hour.len() == 1 || within(hour, b"00", b"23")) && rest[1] < b'6' && rest[4] < b'6';
+        let exists = (hour.len() == 1 || within(hour, *b"00", *b"23")) && rest[1] < b'6' && rest[4] < b'6';
         let joined = match self.before() {
             b':' => !self.is_behind_a_date(),
             before => matches!(before, b'+' | b'%' | b'.' | b'-' | b'\\'),
@@ -411,9 +424,10 @@ impl Place<'_> {
     }
 }
 
-/// Numbers of as many digits.
-fn within(number: &[u8], least: &[u8], most: &[u8]) -> bool {
-    (least..=most).contains(&number)
+/// Numbers of two digits.
+fn within(number: &[u8], least: [u8; 2], most: [u8; 2]) -> bool {
+    let value = u16::from_be_bytes;
+    matches!(number, [a, b] if (value(least)..=value(most)).contains(&value([*a, *b])))
 }
 
 fn fill_time(out: &mut [u8]) {

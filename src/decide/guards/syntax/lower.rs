@@ -14,35 +14,42 @@ const DEEPEST: usize = 400;
 /// Larger texts are not read.
 const LARGEST: usize = 1 << 20;
 
-fn language(grammar: Grammar) -> Language {
-    static LANGUAGES: OnceLock<[Language; 10]> = OnceLock::new();
-    let all = LANGUAGES.get_or_init(|| {
-        [
-            tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
-            tree_sitter_typescript::LANGUAGE_TSX.into(),
-            tree_sitter_python::LANGUAGE.into(),
-            tree_sitter_rust::LANGUAGE.into(),
-            tree_sitter_go::LANGUAGE.into(),
-            tree_sitter_java::LANGUAGE.into(),
-            tree_sitter_ruby::LANGUAGE.into(),
-            tree_sitter_c_sharp::LANGUAGE.into(),
-            tree_sitter_php::LANGUAGE_PHP.into(),
-            tree_sitter_kotlin_ng::LANGUAGE.into(),
-        ]
-    });
-    let at = match grammar {
-        Grammar::Script => 0,
-        Grammar::Tsx => 1,
-        Grammar::Python => 2,
-        Grammar::Rust => 3,
-        Grammar::Go => 4,
-        Grammar::Java => 5,
-        Grammar::Ruby => 6,
-        Grammar::CSharp => 7,
-        Grammar::Php => 8,
-        Grammar::Kotlin => 9,
-    };
-    all[at].clone()
+/// A grammar as tree-sitter knows it, with what each kind of its nodes becomes: asked by number, a kind is not spelled
+/// out for every node.
+struct Known {
+    language: Language,
+    shapes: Vec<Shape>,
+}
+
+impl Known {
+    fn of(grammar: Grammar) -> &'static Self {
+        static KNOWN: [OnceLock<Known>; 10] = [const { OnceLock::new() }; 10];
+        let (at, language) = match grammar {
+            Grammar::Script => (0, tree_sitter_typescript::LANGUAGE_TYPESCRIPT),
+            Grammar::Tsx => (1, tree_sitter_typescript::LANGUAGE_TSX),
+            Grammar::Python => (2, tree_sitter_python::LANGUAGE),
+            Grammar::Rust => (3, tree_sitter_rust::LANGUAGE),
+            Grammar::Go => (4, tree_sitter_go::LANGUAGE),
+            Grammar::Java => (5, tree_sitter_java::LANGUAGE),
+            Grammar::Ruby => (6, tree_sitter_ruby::LANGUAGE),
+            Grammar::CSharp => (7, tree_sitter_c_sharp::LANGUAGE),
+            Grammar::Php => (8, tree_sitter_php::LANGUAGE_PHP),
+            Grammar::Kotlin => (9, tree_sitter_kotlin_ng::LANGUAGE),
+        };
+        KNOWN[at].get_or_init(|| {
+            let language = Language::from(language);
+            let kinds = 0..u16::try_from(language.node_kind_count()).unwrap_or(u16::MAX);
+            let name = |kind| language.node_kind_for_id(kind).unwrap_or_default();
+            let shapes = kinds.map(|kind| shape(grammar, name(kind))).collect();
+            Self { language, shapes }
+        })
+    }
+
+    fn shape(&self, grammar: Grammar, node: Raw<'_>) -> Shape {
+        let known = self.shapes.get(usize::from(node.kind_id())).copied();
+        // What could not be read has a number far behind all others.
+        known.unwrap_or_else(|| shape(grammar, node.kind()))
+    }
 }
 
 /// The tree of a text; none of one that is too large or too deep.
@@ -51,7 +58,7 @@ pub(in crate::decide::guards) fn parse(text: &str, grammar: Grammar) -> Option<A
         return None;
     }
     let mut parser = Parser::new();
-    parser.set_language(&language(grammar)).ok()?;
+    parser.set_language(&Known::of(grammar).language).ok()?;
     let first = match imports_of_types(text, grammar) {
         Some(plain) => parser.parse(plain, None)?,
         None => parser.parse(text, None)?,
@@ -96,11 +103,12 @@ fn imports_of_types(text: &str, grammar: Grammar) -> Option<Vec<u8>> {
 
 /// Calls of macros, which the grammar leaves unread, written as calls of functions with the same places.
 fn macros(text: &str, grammar: Grammar, root: Raw<'_>) -> Option<Vec<u8>> {
-    if grammar != Grammar::Rust {
+    if grammar != Grammar::Rust || !text.contains('!') {
         return None;
     }
     let tokens = leaves(root, grammar);
     let mut plain = text.as_bytes().to_vec();
+    let mut found = false;
     for three in tokens.windows(3) {
         let [name, mark, open] = three else { continue };
         let of = |t: &Token| &text[t.start..t.end];
@@ -110,24 +118,26 @@ fn macros(text: &str, grammar: Grammar, root: Raw<'_>) -> Option<Vec<u8>> {
         match of(open) {
             "(" => plain[mark.start] = b' ',
             "[" => plain[name.start..mark.end].fill(b' '),
-            _ => {}
+            _ => continue,
         }
+        found = true;
     }
-    Some(plain)
+    found.then_some(plain)
 }
 
 /// All leaves that are no comments, in order; a string is one leaf.
 fn leaves(root: Raw<'_>, grammar: Grammar) -> Vec<Token> {
+    let known = Known::of(grammar);
     let mut out = Vec::new();
     let mut cursor = root.walk();
     loop {
         let node = cursor.node();
-        let kind = node.kind();
-        let whole = node.is_named() && shape(grammar, kind) == Shape::Text && kind != "concatenated_string";
-        let comment = node.is_extra() && kind.contains("comment");
+        let shape = known.shape(grammar, node);
+        let whole = node.is_named() && shape == Shape::Text && node.kind() != "concatenated_string";
+        let comment = node.is_extra() && node.kind().contains("comment");
         let leaf = node.child_count() == 0 || whole;
         if leaf && !comment && node.start_byte() < node.end_byte() {
-            let kind = match shape(grammar, kind) {
+            let kind = match shape {
                 Shape::Text => Kind::Text,
                 Shape::Is(kind @ (Kind::Name | Kind::Number | Kind::Constant)) if node.is_named() => kind,
                 _ => Kind::Other,
@@ -297,7 +307,7 @@ impl Lower<'_> {
         if raw.is_missing() {
             self.ast.broken = true;
         }
-        vec![match shape(self.ast.grammar, raw.kind()) {
+        vec![match Known::of(self.ast.grammar).shape(self.ast.grammar, raw) {
             Shape::Through => {
                 let kids = match value_of_cast(raw) {
                     Some(value) => self.lower(value),

@@ -3,6 +3,8 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
+use foldhash::fast::RandomState;
+
 use super::{Grammar, Kind};
 use crate::decide::guards::listed::words;
 
@@ -312,7 +314,7 @@ const OTHERS: List = &[
 
 const KOTLIN: List = &[(Shape::Is(Kind::Bind), "variable_declaration")];
 
-type Table = HashMap<&'static str, Shape>;
+type Table = HashMap<&'static str, Shape, RandomState>;
 
 /// Later lists stand for what earlier ones say.
 fn table(lists: &[List]) -> Table {
@@ -322,29 +324,17 @@ fn table(lists: &[List]) -> Table {
         .collect()
 }
 
-fn tables() -> &'static [Table; 6] {
-    static TABLES: OnceLock<[Table; 6]> = OnceLock::new();
-    TABLES.get_or_init(|| {
-        [
-            table(&[SHARED]),
-            table(&[SHARED, PYTHON]),
-            table(&[SHARED, RUST]),
-            table(&[SHARED, RUBY]),
-            table(&[SHARED, OTHERS]),
-            table(&[SHARED, OTHERS, KOTLIN]),
-        ]
-    })
-}
-
+/// By the name of a node. Only the tables that a diff needs are made.
 pub(super) fn shape(grammar: Grammar, name: &str) -> Shape {
-    let at = match grammar {
-        Grammar::Script | Grammar::Tsx | Grammar::Go | Grammar::Java => 0,
-        Grammar::Python => 1,
-        Grammar::Rust => 2,
-        Grammar::Ruby => 3,
-        Grammar::CSharp | Grammar::Php => 4,
-        Grammar::Kotlin => 5,
+    static TABLES: [OnceLock<Table>; 6] = [const { OnceLock::new() }; 6];
+    let (at, lists): (_, &[List]) = match grammar {
+        Grammar::Script | Grammar::Tsx | Grammar::Go | Grammar::Java => (0, &[SHARED]),
+        Grammar::Python => (1, &[SHARED, PYTHON]),
+        Grammar::Rust => (2, &[SHARED, RUST]),
+        Grammar::Ruby => (3, &[SHARED, RUBY]),
+        Grammar::CSharp | Grammar::Php => (4, &[SHARED, OTHERS]),
+        Grammar::Kotlin => (5, &[SHARED, OTHERS, KOTLIN]),
     };
-    let found = tables()[at].get(name).copied();
+    let found = TABLES[at].get_or_init(|| table(lists)).get(name).copied();
     found.unwrap_or(Shape::Is(Kind::Other))
 }
