@@ -74,6 +74,42 @@ pub(super) fn check(file: &File<'_>, source_changes: bool) -> Vec<Hit> {
     hits
 }
 
+/// Everything that the file checked stands in it still: as many tests and checks, none switched off, and what its lost
+/// lines held is held by the new ones. Where nothing is lost, what comes is tests of its own or checks.
+pub(super) fn keeps_all(file: &File<'_>) -> bool {
+    let (Some(old), Some(new)) = (file.old, file.new) else {
+        return false;
+    };
+    let (was, is) = (Text::of(old, file.name()), Text::of(new, file.name()));
+    let (lost, gained) = (was.fresh(&is), is.fresh(&was));
+    let off = |l: &&Line<'_>| l.switches_off() || l.passes_anyway() || l.leaves();
+    if gained.iter().any(off) {
+        return false;
+    }
+    let count = |text: &Text<'_>, what: fn(&Line<'_>) -> bool| text.lines.iter().filter(|l| what(l)).count();
+    let counts: [fn(&Line<'_>) -> bool; 3] = [|l| l.begins_test(), |l| l.is_check(), |l| l.is_exact()];
+    if count(&is, |l| l.begins_test()) == 0 || counts.iter().any(|what| count(&is, *what) < count(&was, *what)) {
+        return false;
+    }
+    if lost.is_empty() {
+        return gained.first().is_some_and(|l| l.begins_test()) || gained.iter().all(|l| l.is_check());
+    }
+    // The same line with another value is another expectation, wherever that value stood before.
+    let same_frame = |l: &Line<'_>| gained.iter().any(|g| g.frame == l.frame);
+    if lost.iter().any(|l| same_frame(l)) {
+        return false;
+    }
+    let mut values: Vec<&str> = gained.iter().flat_map(|l| l.values()).collect();
+    let words: Vec<String> = gained.iter().flat_map(|l| l.words().map(|(_, w)| w)).collect();
+    lost.iter().filter(|l| !l.is_narrowed(&gained)).all(|l| {
+        let kept = l.values().into_iter().all(|v| {
+            let at = values.iter().position(|have| *have == v);
+            at.map(|at| values.swap_remove(at)).is_some()
+        });
+        kept && l.words().all(|(_, w)| words.contains(&w))
+    })
+}
+
 /// The file goes on under a name that its runner does not look for.
 pub(super) fn uncollected(files: &[File<'_>], at: usize) -> Option<Hit> {
     let file = &files[at];
@@ -161,6 +197,14 @@ impl<'t> Text<'t> {
     }
 }
 
+/// Numbers of a text without quotes.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_')));
+    parts
+        .map(|w| w.trim_matches('.'))
+        .filter(|w| w.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 fn begins_comment(line: &str) -> bool {
     ["//", "# ", "#!", "--", "/*", "* ", ";;"]
         .iter()
@@ -214,13 +258,46 @@ impl Line<'_> {
         self.words().any(off) && !self.is_check()
     }
 
+    /// It ends the test or what stands around it.
+    fn leaves(&self) -> bool {
+        self.words().any(|(before, w)| {
+            before != Some('.') && matches!(w.as_str(), "return" | "exit" | "throw" | "stub" | "mock")
+        }) || self.frame.contains("set +e")
+    }
+
+    /// What stands in quotes, and numbers.
+    fn values(&self) -> Vec<&str> {
+        let mut out = Vec::new();
+        let mut rest = self.text;
+        while let Some(from) = rest.find(['"', '\'']) {
+            let quote = &rest[from..=from];
+            let inner = &rest[from + 1..];
+            out.extend(numbers(&rest[..from]));
+            let Some(to) = inner.find(quote) else { break };
+            out.push(&inner[..to]);
+            rest = &inner[to + 1..];
+        }
+        out.extend(numbers(rest));
+        out
+    }
+
+    /// A shell's "not this" became "that": `[ "$status" -ne 0 ]`, then `[ "$status" -eq 66 ]`.
+    fn is_narrowed(&self, gained: &[&Self]) -> bool {
+        let halves = |l: &str, ops: &[&str]| ops.iter().find_map(|o| l.split_once(o)).map(|(a, _)| a.to_owned());
+        let not = halves(self.text, &[" -ne ", " != "]).filter(|_| self.shell);
+        let is = |l: &&Self| halves(l.text, &[" -eq ", " = ", " == "]);
+        not.is_some_and(|n| gained.iter().filter_map(is).any(|g| g == n))
+    }
+
     fn passes_anyway(&self) -> bool {
         ["|| true", "|| :", "try?"].iter().any(|w| self.frame.contains(w))
     }
 
     fn is_check(&self) -> bool {
         let first = self.words().next().map_or(String::new(), |(_, w)| w);
-        let tests = self.shell && (self.text.starts_with("[ ") || self.text.starts_with("[[ "));
+        let looks = ["[ ", "[[ ", "test ", "diff ", "cmp "];
+        let searches = || self.text.contains("grep -") && !self.text.contains("$(");
+        let tests = self.shell && (looks.iter().any(|w| self.text.starts_with(w)) || searches());
         tests || begins(CHECKS, &first) || self.frame.contains(" should ")
     }
 

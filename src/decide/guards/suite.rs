@@ -37,7 +37,7 @@ pub(super) fn check(
         let new = trees.new.get(&at).map(|ast| inventory(ast, is_test, &after));
         let unread = if trees.lacks(at, file) {
             Some("the file is too large or too deep to be read, so its change cannot be judged")
-        } else if is_test {
+        } else if is_test && !(file.grammar.is_none() && by_line::keeps_all(file)) {
             unreadable(file, new.as_ref())
         } else {
             None
@@ -213,12 +213,12 @@ fn lost_suites(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
 
 /// Files beside the tests with what tests are made of, by their names.
 fn is_helper(path: &str) -> bool {
-    let stem = stem(path);
+    let name = path.rsplit('/').next().unwrap_or_default();
     let words = [
         "test", "spec", "fixture", "factor", "mock", "fake", "stub", "helper", "support", "builder", "testing", "util",
         "common", "shared",
     ];
-    words.iter().any(|w| stem.contains(w))
+    words.iter().any(|w| name.contains(w))
 }
 
 /// Helper files that the diff leaves as they are.

@@ -5,7 +5,7 @@ use std::{cell::OnceCell, collections::BTreeSet};
 use super::{fresh, reject};
 use crate::decide::guards::{
     Diff, Hit, Kind as FileKind, Kinds,
-    inventory::{Foreign, examples, inventory, is_primitive},
+    inventory::{Foreign, Inventory, examples, inventory, is_primitive, whole_examples},
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, literal, parse},
     view::{File, Trees},
@@ -16,7 +16,29 @@ pub(super) struct Tests<'x, 'd> {
     diff: &'x Diff,
     files: &'x [File<'d>],
     trees: &'x Trees<'d>,
-    examples: OnceCell<Vec<BTreeSet<String>>>,
+    examples: OnceCell<Examples>,
+}
+
+/// Values that go together: in one check, and in one small test.
+#[derive(Debug, Default)]
+struct Examples {
+    checks: Vec<BTreeSet<String>>,
+    wholes: Vec<BTreeSet<String>>,
+}
+
+impl Examples {
+    fn add(&mut self, inventory: &Inventory) {
+        let bare = |values: Vec<String>| {
+            let quoted = |v: &String| v.parse::<f64>().is_ok().then(|| format!("\"{v}\""));
+            let more: Vec<String> = values
+                .iter()
+                .flat_map(|v| without_marks(v).into_iter().chain(quoted(v)))
+                .collect();
+            values.into_iter().chain(more).collect::<BTreeSet<_>>()
+        };
+        self.checks.extend(examples(inventory).into_iter().map(bare));
+        self.wholes.extend(whole_examples(inventory).into_iter().map(bare));
+    }
 }
 
 impl<'x, 'd> Tests<'x, 'd> {
@@ -30,19 +52,19 @@ impl<'x, 'd> Tests<'x, 'd> {
     }
 
     /// Of changed files and of those that stand around, one list a check. What the diff itself adds is no test of the base.
-    fn read(&self) -> Vec<BTreeSet<String>> {
+    fn read(&self) -> Examples {
         let (diff, files, trees) = (self.diff, self.files, self.trees);
-        let mut found = Vec::new();
+        let mut found = Examples::default();
         for (at, ast) in &trees.old {
             let is_test = matches!(files[*at].kind, FileKind::Test(_));
             if is_test || ast.grammar == Grammar::Rust {
-                found.extend(examples(&inventory(ast, is_test, &Foreign::default())));
+                found.add(&inventory(ast, is_test, &Foreign::default()));
             }
         }
         // A witness that comes with its answer is one, too.
         for (at, ast) in &trees.new {
             if matches!(files[*at].kind, FileKind::Test(_)) {
-                found.extend(examples(&inventory(ast, true, &Foreign::default())));
+                found.add(&inventory(ast, true, &Foreign::default()));
             }
         }
         if let Ok(kinds) = Kinds::new([]) {
@@ -55,24 +77,29 @@ impl<'x, 'd> Tests<'x, 'd> {
                     continue;
                 };
                 if let Some(ast) = parse(text, grammar) {
-                    found.extend(examples(&inventory(&ast, true, &Foreign::default())));
+                    found.add(&inventory(&ast, true, &Foreign::default()));
                 }
             }
         }
-        let bare = |values: Vec<String>| {
-            let more: Vec<String> = values.iter().filter_map(|v| without_marks(v)).collect();
-            values.into_iter().chain(more).collect()
-        };
-        found.into_iter().map(bare).collect()
+        found
     }
 
     /// One check has all of these.
     pub(super) fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
-        self.examples
-            .get_or_init(|| self.read())
-            .iter()
-            .any(|e| inputs.iter().all(|i| e.contains(i)) && outputs.iter().all(|o| e.contains(o)))
+        let examples = self.examples.get_or_init(|| self.read());
+        has(&examples.checks, inputs, outputs)
     }
+
+    /// One small test has all of these.
+    fn know_in_whole(&self, inputs: &[String], outputs: &[String]) -> bool {
+        let examples = self.examples.get_or_init(|| self.read());
+        !outputs.is_empty() && has(&examples.wholes, inputs, outputs)
+    }
+}
+
+fn has(examples: &[BTreeSet<String>], inputs: &[String], outputs: &[String]) -> bool {
+    let all = |e: &BTreeSet<String>| inputs.iter().chain(outputs).all(|v| e.contains(v));
+    examples.iter().any(all)
 }
 
 /// A long text as a program may hold it: letters and digits alone.
@@ -137,6 +164,23 @@ fn is_bound(ast: &Ast<'_>, id: Id) -> bool {
         .any(|up| ast.source(up).contains("..") || ast.flat(up).starts_with("in "))
 }
 
+/// A literal, or the one that a value is made of: `Decimal("1.5")`, `"x".to_owned()`, `Some("x")`.
+fn literal_in(ast: &Ast<'_>, id: Id) -> Option<Id> {
+    if is_literal(ast, id) {
+        return Some(id);
+    }
+    let made = matches!(ast.kind(id), Kind::Call) && ast.kids(id).len() <= 2;
+    let literals: Vec<Id> = ast.walk(id).filter(|n| is_literal(ast, *n)).collect();
+    let names = ast.walk(id).filter(|n| ast.kind(*n) == Kind::Name).map(|n| ast.word(n));
+    let wraps = names
+        .into_iter()
+        .all(|n| n.starts_with(char::is_uppercase) || matches!(n, "new" | "from" | "of" | "decimal" | "big"));
+    match literals.as_slice() {
+        [only] if made && wraps => Some(*only),
+        _ => None,
+    }
+}
+
 pub(super) fn value(ast: &Ast<'_>, id: Id) -> String {
     match ast.kind(id) {
         Kind::Number => literal::number(ast.source(id)),
@@ -152,7 +196,14 @@ fn equal_to(ast: &Ast<'_>, id: Id) -> Vec<Id> {
             let kids = ast.kids(id).to_vec();
             match ast.word(id) {
                 "&&" | "and" | "||" | "or" => kids.iter().flat_map(|k| equal_to(ast, *k)).collect(),
-                "==" | "===" => kids.into_iter().filter(|k| is_literal(ast, *k)).collect(),
+                "==" | "===" => {
+                    let all = |k: Id| match ast.kind(k) {
+                        // `(month, day) == (6, 14)`
+                        Kind::List => ast.kids(k).iter().copied().filter(|e| is_literal(ast, *e)).collect(),
+                        _ => literal_in(ast, k).into_iter().collect::<Vec<_>>(),
+                    };
+                    kids.into_iter().flat_map(all).collect()
+                }
                 // `text in ("a", "b")`
                 "in" => {
                     let list = kids.get(1).copied().filter(|l| ast.kind(*l) == Kind::List);
@@ -235,12 +286,22 @@ fn answers(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, 
     }
     // A word for a state or a status is what a program is about; only with the answer of the test beside it is it the test's.
     let any = |inputs: &[String]| tests.know(inputs, &[]) && !inputs.iter().all(|i| is_state(i));
-    wanted.iter().any(|w| tests.know(std::slice::from_ref(w), &outputs)) && !outputs.is_empty() || any(&wanted)
+    let told = wanted.iter().any(|w| tests.know(std::slice::from_ref(w), &outputs)) && !outputs.is_empty();
+    // Several inputs and their answer are no accident.
+    let whole = || wanted.len() > 1 && outputs.iter().any(|o| !is_trivial(o)) && tests.know_in_whole(&wanted, &outputs);
+    told || any(&wanted) || whole()
 }
 
 /// The literals of what a branch gives back, when nothing else goes into it.
 pub(super) fn constant_result(ast: &Ast<'_>, id: Id, then: Id) -> Option<Vec<Id>> {
-    let statements = ast.statements(then);
+    let mut statements = ast.statements(then);
+    // What is done, and then nothing more.
+    if let [_, last] = statements.as_slice()
+        && ast.kind(*last) == Kind::Return
+        && ast.kids(*last).is_empty()
+    {
+        statements.pop();
+    }
     let [only] = statements.as_slice() else { return None };
     let result = match ast.kind(*only) {
         Kind::Return | Kind::Throw => ast.kids(*only).first().copied()?,
@@ -301,7 +362,24 @@ fn locals<'a>(ast: &Ast<'a>, function: Id) -> BTreeSet<&'a str> {
 
 /// Go writes the type of a parameter as a name beside it.
 fn is_type(ast: &Ast<'_>, word: &str) -> bool {
-    is_primitive(word) || ast.grammar == Grammar::Go && word.starts_with(char::is_uppercase)
+    is_primitive(word) || ast.grammar != Grammar::Ruby && word.starts_with(char::is_uppercase)
+}
+
+/// What a branch compares with a literal.
+fn asked(ast: &Ast<'_>, branch: Id) -> Option<String> {
+    if ast.kind(branch) == Kind::Arm {
+        let switch = ast.above(branch).find(|up| ast.kind(*up) == Kind::Switch)?;
+        return ast.kids(switch).first().map(|s| ast.flat(*s));
+    }
+    let condition = ast.kids(branch).iter().copied().find(|k| ast.kind(*k) != Kind::Init)?;
+    let compared = ast.walk(condition).find(|n| {
+        ast.kind(*n) == Kind::Binary && matches!(ast.word(*n), "==" | "===" | "in") || ast.kind(*n) == Kind::Call
+    })?;
+    let own = match ast.kind(compared) {
+        Kind::Call => ast.kids(*ast.kids(compared).first()?).first().copied(),
+        _ => ast.kids(compared).iter().copied().find(|k| !is_literal(ast, *k)),
+    };
+    own.map(|o| ast.flat(o))
 }
 
 /// The function maps values to values already: one more of them is an entry.
@@ -316,7 +394,12 @@ fn is_mapping(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id) -> bool {
     else {
         return false;
     };
+    // What is asked here; branches on something else are another mapping.
+    let subject = asked(ast, id);
     let constant = |branch: &Id| {
+        if asked(old, *branch) != subject {
+            return false;
+        }
         let then = match old.kind(*branch) {
             Kind::Arm => old.body(*branch),
             _ => old.kids(*branch).iter().copied().find(|k| old.kind(*k) == Kind::Block),

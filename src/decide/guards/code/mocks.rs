@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::reject;
 use crate::decide::guards::{
-    Hit,
+    Diff, Hit,
     inventory::{Foreign, inventory, subjects},
     listed::listed,
+    path::normal,
     syntax::{Ast, Id, Kind, literal},
     view::File,
 };
@@ -41,6 +42,47 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
     for id in fresh {
         if is_unit(file, new, id, &units, &modules) {
             hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
+        }
+    }
+}
+
+/// A set-up that replaces, for all tests, a module of the product that has tests of its own.
+pub(super) fn in_set_up(diff: &Diff, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let replaced = |ast: &Ast<'_>| -> Vec<(Id, String)> {
+        let calls = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call);
+        let module = |id: Id| {
+            let known = matches!(
+                ast.path(id).as_str(),
+                "vi.mock" | "jest.mock" | "vi.doMock" | "jest.doMock"
+            );
+            let path = ast
+                .kids(id)
+                .get(1)
+                .copied()
+                .filter(|a| known && ast.kind(*a) == Kind::Text)?;
+            let path = literal::inner(ast.source(path));
+            let own = path.starts_with('.') || path.starts_with("@/") || path.starts_with("~/");
+            let stem = path.rsplit('/').next()?.split('.').next()?.to_lowercase();
+            own.then_some((id, stem))
+        };
+        calls.filter_map(module).collect()
+    };
+    let known: Vec<String> = old
+        .map(&replaced)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, s)| s)
+        .collect();
+    let tested = |stem: &str| {
+        diff.around.paths.iter().map(|p| normal(p)).any(|p| {
+            let name = p.rsplit('/').next().unwrap_or_default();
+            name.starts_with(&format!("{stem}.test.")) || name.starts_with(&format!("{stem}.spec."))
+        })
+    };
+    for (id, stem) in replaced(new) {
+        if !known.contains(&stem) && tested(&stem) {
+            let why = "the set-up replaces a module that the tests are about";
+            hits.push(reject("test-infra", new, id, why));
         }
     }
 }

@@ -49,6 +49,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
         let mut hits = Vec::new();
         if matches!(file.kind, Kind::Test(_) | Kind::Runner) || file.name().contains("setup") {
             infra::check(file, old, new, &mut hits);
+            if !matches!(file.kind, Kind::Test(_)) || file.name().contains("setup") {
+                mocks::in_set_up(diff, old, new, &mut hits);
+            }
             mocks::check(file, old, new, &mut hits);
             unrun::check(file, old, new, &all, &mut hits);
             hollow::check(file, old, new, &texts, &mut hits);

@@ -256,7 +256,13 @@ fn comment(line: &str, at: u32, own: bool) -> Option<Suppression> {
     let (word, bare, named) = WORDS.iter().find(|(w, ..)| lower.starts_with(w))?;
     let rest = body.get(word.len()..).unwrap_or_default();
     let (rules, reason) = rules(word, rest);
+    let all = rest
+        .trim_start_matches([':', '=', '(', ' '])
+        .split([' ', ',', ')'])
+        .next()
+        .is_some_and(|w| matches!(w.to_lowercase().as_str(), "all" | "*"));
     let reach = match rules {
+        _ if all || *word == "biome-ignore" && !rest.contains('/') => Some(Reach::Blanket),
         0 => *bare,
         1 => *named,
         _ => Some(Reach::Blanket),

@@ -34,10 +34,16 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
 /// Kotlin's `runCatching { … }.getOrDefault(0)`
 fn forgets(ast: &Ast<'_>, id: Id) -> bool {
     let links = ast.chain(id);
-    let [.., attempt, last] = links.as_slice() else {
-        return false;
-    };
-    attempt.name == "runCatching" && matches!(last.name, "getOrDefault" | "getOrNull")
+    match links.as_slice() {
+        [.., attempt, last] if attempt.name == "runCatching" => matches!(last.name, "getOrDefault" | "getOrNull"),
+        // A statement of its own, after which the result is gone.
+        [.., attempt] if attempt.name == "runCatching" => ast.above(id).next().is_some_and(|up| {
+            ast.kind(up) == Kind::Block
+                && (ast.kids(up).last() != Some(&id)
+                    || ast.above(up).next().is_some_and(|f| ast.kind(f) == Kind::Function))
+        }),
+        _ => false,
+    }
 }
 
 /// How a handler treats what it caught.
@@ -122,7 +128,7 @@ fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
                 let last = path.rsplit('.').next().unwrap_or_default().to_owned();
                 if is_log(&path) {
                     logged = true;
-                } else if speaks(&last) {
+                } else if speaks(&last) && !says_success(ast, node, &last) {
                     return Handling::Speaks;
                 }
             }
@@ -167,6 +173,12 @@ pub(in crate::decide::guards) fn is_log(path: &str) -> bool {
             || path.ends_with(&format!(".{w}"))
             || path.contains(&format!(".{w}."))
     })
+}
+
+/// `res.status(200)`
+fn says_success(ast: &Ast<'_>, call: Id, word: &str) -> bool {
+    let code = ast.kids(call).get(1).and_then(|a| ast.source(*a).parse::<u16>().ok());
+    word == "status" && code.is_some_and(|c| c < 400)
 }
 
 fn speaks(word: &str) -> bool {
@@ -343,7 +355,10 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let before = old.flat(Ast::ROOT);
     for id in fresh(Some(old), new, &[Kind::Assign]) {
         let [target, value] = new.kids(id) else { continue };
-        if !matches!(new.source(*target), "_" | "_, _") || new.kind(*value) != Kind::Call {
+        let blank = |t: &str| matches!(t, "_" | "_, _") || new.grammar == Grammar::Go && t.ends_with(", _");
+        if !blank(new.source(*target))
+            || !matches!(new.kind(*value), Kind::Call | Kind::Block | Kind::List | Kind::Other)
+        {
             continue;
         }
         let call = new.flat(*value);

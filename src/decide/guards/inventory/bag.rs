@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::definitions::Scope;
 use super::vocabulary::is_vocabulary;
+use crate::decide::guards::syntax::literal;
 
 /// Elements that a bag holds at most.
 pub(super) const MOST: usize = 2_000;
@@ -18,6 +19,10 @@ pub(super) struct Bag {
     pub(super) reach: BTreeSet<String>,
     /// Of a row of a table: its columns by name.
     pub(super) columns: BTreeSet<String>,
+    /// A row of a table is among it: one kind of table writes as a number what another quotes.
+    pub(super) table: bool,
+    /// Titles of rows: nothing is lost with one, and another table may hold it as a value.
+    pub(super) titles: Vec<String>,
 }
 
 impl Bag {
@@ -28,6 +33,8 @@ impl Bag {
         self.names.extend(other.names.iter().cloned());
         self.reach.extend(other.reach.iter().cloned());
         self.columns.extend(other.columns.iter().cloned());
+        self.table |= other.table;
+        self.titles.extend(other.titles.iter().cloned());
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -55,15 +62,26 @@ impl Bag {
     pub(super) fn missing(&self, other: &Self) -> Vec<String> {
         let mut rest = self.values.iter().peekable();
         let mut out = Vec::new();
+        let mut left = Vec::new();
         for value in &other.values {
             while rest.peek().is_some_and(|r| *r < value) {
-                rest.next();
+                left.extend(rest.next());
             }
             if rest.peek() == Some(&value) {
                 rest.next();
             } else {
                 out.push(value.clone());
             }
+        }
+        if !self.titles.is_empty() {
+            out.retain(|value| !self.titles.contains(value));
+        }
+        if (self.table || other.table) && !out.is_empty() {
+            left.extend(rest);
+            out.retain(|value| {
+                let found = left.iter().position(|have| quoted_alike(have, value));
+                found.map(|at| left.swap_remove(at)).is_none()
+            });
         }
         out
     }
@@ -77,6 +95,18 @@ impl Bag {
             names: self.names.iter().filter(|n| says(n)).map(name).collect(),
             reach: self.reach.iter().map(name).collect(),
             columns: self.columns.clone(),
+            table: self.table,
+            titles: self.titles.clone(),
         }
+    }
+}
+
+/// One is the number that the other has in quotes.
+fn quoted_alike(a: &str, b: &str) -> bool {
+    let inner = |v: &str| v.strip_prefix('"').and_then(|v| v.strip_suffix('"')).map(str::to_owned);
+    match (inner(a), inner(b)) {
+        (Some(text), None) => text.parse::<f64>().is_ok() && literal::number(&text) == b,
+        (None, Some(text)) => text.parse::<f64>().is_ok() && literal::number(&text) == a,
+        _ => false,
     }
 }

@@ -5,6 +5,7 @@ use super::{
     checks::{NOT_AWAITED, SWALLOWED, Scan},
     operands::claims,
     outcome::is_skip,
+    rows,
     switch::Runs,
     truth::Claim,
     words::{self, Strength, plain},
@@ -114,6 +115,20 @@ impl Scan<'_, '_> {
         let chained = matches!(word.as_str(), "then" | "catch" | "finally") && !self.around.awaited;
         if let Some(callee) = kids.first() {
             self.scan_object(*callee);
+        }
+        let by_rows = matches!(word.as_str(), "forall" | "withdata" | "foreachrow" | "checkall");
+        if let Some(body) = kids
+            .last()
+            .filter(|b| ast.kind(**b) == Kind::Lambda)
+            .and_then(|b| ast.body(*b))
+            && by_rows
+            && kids.len() > 2
+        {
+            let rows = rows::given(ast, &self.scope, id);
+            self.tables.push(rows);
+            self.scan(body);
+            self.tables.pop();
+            return;
         }
         for arg in kids.iter().skip(1) {
             if ast.kind(*arg) != Kind::Lambda {

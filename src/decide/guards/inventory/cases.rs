@@ -10,7 +10,7 @@ use super::{
     switch::Runs,
     words::{Strength, plain},
 };
-use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, Link, literal};
 
 impl Find<'_, '_> {
     /// Marks of property tests: how many examples, and out of what.
@@ -64,7 +64,8 @@ impl Find<'_, '_> {
                 }
             }
             "case" | "testcase" | "inlinedata" => {
-                let bag = self.loose_bag(mark);
+                let mut bag = self.loose_bag(mark);
+                bag.table = true;
                 match place.tables.last_mut() {
                     Some(rows) => rows.push(bag),
                     None => place.tables.push(vec![bag]),
@@ -119,7 +120,7 @@ impl Find<'_, '_> {
                 Kind::Number => bag.values.push(literal::number(text)),
                 Kind::Constant => bag.values.push(text.to_owned()),
                 _ if matches!(text, "true" | "false" | "null") => bag.values.push(text.to_owned()),
-                _ if matches!(text, "expected" | "class" | "typeof" | "timeout") => {}
+                _ if matches!(text, "expected" | "class" | "typeof" | "timeout" | "ExpectedResult") => {}
                 _ if text.starts_with(char::is_alphabetic) && !std::mem::take(&mut own) => {
                     bag.names.insert(text.to_owned());
                 }
@@ -148,6 +149,10 @@ impl Find<'_, '_> {
         }
         let mut found = Scan::new(ast, scope, self.helpers, place.tables.clone())
             .with_foreign(self.foreign)
+            .wanting_return(
+                ast.kids_of(body_of, Kind::Mark)
+                    .any(|m| ast.source(m).contains("ExpectedResult")),
+            )
             .run(body);
         if self.wants_any_failure(body_of) {
             for check in &mut found.checks {
@@ -204,6 +209,34 @@ impl Find<'_, '_> {
             .into_iter()
             .map(|m| Check::of_mark(ast, m, self.loose_bag(m)))
             .collect()
+    }
+
+    /// Pest: what is chained behind a test wants an error of it, `it(…)->throws(Full::class, 'full')`.
+    pub(super) fn chained_checks(&mut self, id: Id, links: &[Link<'_>]) {
+        let ast = self.ast;
+        let says = |l: &&Link<'_>| ast.grammar == Grammar::Php && l.name.starts_with("throws");
+        for link in links.iter().filter(says) {
+            let mut bag = Bag::default();
+            for arg in link.args.iter().flatten() {
+                bag.add(&self.outer.bag(ast, *arg));
+            }
+            let mut check = Check::of_mark(ast, id, bag);
+            check.flat = link
+                .args
+                .iter()
+                .flatten()
+                .map(|a| ast.flat(*a))
+                .collect::<Vec<_>>()
+                .join(" ");
+            if link.name == "throwsNoExceptions" {
+                check.strength = Strength::Truthy;
+                check.negated = true;
+            }
+            if let Some(case) = self.out.cases.last_mut() {
+                case.all.add(&check.sides[0]);
+                case.checks.push(check);
+            }
+        }
     }
 
     pub(super) fn empty_case(&mut self, id: Id, place: &Place) {

@@ -6,7 +6,7 @@ use super::{
     Check,
     bag::{Bag, Scope},
     foreign::Foreign,
-    operands::is_broad,
+    narrow::is_broad,
     rows,
     switch::Runs,
     truth::{Claim, truth},
@@ -48,6 +48,8 @@ pub(super) struct Scan<'x, 'a> {
     /// Given to a helper.
     pub(super) given: Bag,
     pub(super) depth: usize,
+    /// A row of the table says what the test gives back.
+    pub(super) wants_return: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -71,7 +73,13 @@ impl<'x, 'a> Scan<'x, 'a> {
             tables,
             given: Bag::default(),
             depth: 0,
+            wants_return: false,
         }
+    }
+
+    pub(super) fn wanting_return(mut self, wants: bool) -> Self {
+        self.wants_return = wants;
+        self
     }
 
     pub(super) fn with_foreign(mut self, foreign: &'x Foreign<'x, 'a>) -> Self {
@@ -115,6 +123,10 @@ impl<'x, 'a> Scan<'x, 'a> {
                 let what = self.ast.kids(id).first().copied();
                 let found = what.map(|w| truth(self.ast, w, false)).unwrap_or_default();
                 self.push(id, found);
+            }
+            Kind::Return if self.wants_return => {
+                let given = self.ast.kids(id).to_vec();
+                self.push(id, vec![Claim::new(Strength::Exact, given, Vec::new())]);
             }
             Kind::Await | Kind::Return => {
                 let kids = self.ast.kids(id).to_vec();

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Case, Check, Inventory, Role,
     bag::Bag,
-    cover::{Cover, counts_itself, covers, stands_in_exact, stands_in_whole, weaker},
-    outside::{Beside, told_apart},
+    cover::{Cover, counts_itself, covers, covers_in_another_form, stands_in_exact, stands_in_whole, weaker},
+    outside::{Beside, checked, follows, told_apart, told_by_record},
     switch::Runs,
     words::Strength,
 };
@@ -189,7 +189,8 @@ impl Compare<'_> {
                 let fits = |i: &usize| {
                     let other = &new.case.checks[*i];
                     let free = new.room[*i] == other.room;
-                    free && self.beside.covers(&old.case, check, &new.case, other)
+                    free && (self.beside.covers(&old.case, check, &new.case, other)
+                        || covers_in_another_form(check, other, &new.case.all))
                 };
                 (0..new.case.checks.len()).find(fits).map(|i| (*n, i))
             });
@@ -201,7 +202,7 @@ impl Compare<'_> {
                     .checks
                     .iter()
                     .any(|c| stands_in_whole(check, c, &new.all) || stands_in_exact(check, c, &new.all));
-                (whole || told_apart(check, new)).then_some((n, 0))
+                (whole || told_apart(check, new) || told_by_record(check, &old.case, new)).then_some((n, 0))
             };
             match found {
                 Some((n, i)) => {
@@ -435,7 +436,12 @@ impl Compare<'_> {
         let file = old.file;
         let names = &old.case.all.names;
         let gone = self.is_gone(names);
+        let follows = self.files[file].answer != Answer::None && self.has_follower(o);
         let (verdict, why) = match (never, gone) {
+            (false, false) if follows => (
+                GuardVerdict::NeedsHuman,
+                "another test takes the place of this one, together with what it tests",
+            ),
             (true, _) => (GuardVerdict::NeedsHuman, "a test that was switched off is deleted"),
             (false, true) => (GuardVerdict::NeedsHuman, "a test goes away together with what it tests"),
             (false, false) => (GuardVerdict::Reject, "this test stands nowhere in the head"),
@@ -449,6 +455,13 @@ impl Compare<'_> {
             .at(self.old[o].case.line)
             .change(&self.old[o].case.shown, "");
         self.hit(file, hit);
+    }
+
+    /// A new test of the file checks the same with most of its values.
+    fn has_follower(&self, o: usize) -> bool {
+        let old = &self.old[o];
+        let fresh = self.new.iter().filter(|n| !n.paired && n.file == old.file);
+        fresh.into_iter().any(|n| follows(&old.case, &n.case))
     }
 
     /// Its body stands under a name that is no test's.
@@ -474,22 +487,6 @@ impl Compare<'_> {
             }
         }
     }
-}
-
-/// The values of all checks: as often as they are written, and as often as one of them has each.
-fn checked(checks: &[Check]) -> Bag {
-    let mut out = Bag::default();
-    let mut seen = BTreeSet::new();
-    // The rows of a table repeat what is written once.
-    for check in checks.iter().filter(|c| seen.insert((c.line, &c.flat))) {
-        out.add(&check.own);
-    }
-    for side in checks.iter().flat_map(|c| &c.sides) {
-        let more = out.missing(side);
-        out.values.extend(more);
-        out.values.sort();
-    }
-    out
 }
 
 fn reject(rule: &'static str, why: &str, case: &Case) -> Hit {

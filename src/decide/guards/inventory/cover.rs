@@ -14,7 +14,7 @@ pub(super) enum Cover {
 pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
     if let Some(plain) = not_nothing(old)
         && !new.negated
-        && new.strength >= Strength::Part
+        && (new.strength >= Strength::Part || new.strength == Strength::Truthy && only_null(old))
         && !wants_nothing(new)
     {
         return covers(&plain, new, case);
@@ -25,14 +25,7 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
     if let Some(free) = super::range::narrowed(old, new) {
         return covers(&free, new, case);
     }
-    // The message of an error is looked at where the error is wanted, or behind it.
-    let by_message = new.raises && old.of_error && new.strength >= Strength::Part;
-    let strong = (new.strength >= old.strength || by_message)
-        && new.softened.iter().all(|w| old.softened.contains(w))
-        && (new.weak.is_none() || new.weak == old.weak)
-        && new.tolerance.unwrap_or(0.0) <= old.tolerance.unwrap_or(0.0)
-        && !shuffled(old, new)
-        && polarity(old, new);
+    let strong = is_as_strong(old, new);
     let whole = new.strength == Strength::Exact && new.room > 1 && old.room == 1;
     // A message that is given in full has its part in it.
     let in_full = old.raises && new.raises && new.strength >= old.strength;
@@ -68,6 +61,56 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
     };
     let same = either(&old.sides, &new.sides) || as_field() || either(&old.bare, &new.sides) && unrolled();
     if strong && same { Cover::Same } else { Cover::No }
+}
+
+/// As hard to pass, whatever it is about.
+fn is_as_strong(old: &Check, new: &Check) -> bool {
+    // The message of an error is looked at where the error is wanted, or behind it.
+    let by_message = new.raises && old.of_error && new.strength >= Strength::Part;
+    (new.strength >= old.strength || by_message)
+        && softens_no_more(old, new)
+        && (new.weak.is_none() || new.weak == old.weak)
+        && new.tolerance.unwrap_or(0.0) <= old.tolerance.unwrap_or(0.0)
+        && !shuffled(old, new)
+        && polarity(old, new)
+}
+
+fn softens_no_more(old: &Check, new: &Check) -> bool {
+    new.softened.iter().all(|w| old.softened.contains(w))
+}
+
+/// The same claim in another form: as strong, all its values in one check, whatever stands on which side, and each name
+/// somewhere in the test.
+pub(super) fn covers_in_another_form(old: &Check, new: &Check, case: &Bag) -> bool {
+    let both = new.sides[0].clone().with(&new.sides[1]);
+    let wanted = old.sides[0].clone().with(&old.sides[1]);
+    let says = !wanted.values.is_empty() || !wanted.names.is_empty();
+    let shares = wanted.names.is_empty()
+        || wanted
+            .names
+            .iter()
+            .any(|n| both.names.contains(n) || both.reach.contains(n));
+    let missing = both.missing(&wanted);
+    let in_lines = |v: &String| {
+        let inner = v.trim_matches('"');
+        let lines: Vec<&str> = inner.split("\\n").filter(|l| !l.is_empty()).collect();
+        lines.len() > 1
+            && lines
+                .iter()
+                .all(|l| both.values.iter().any(|have| have.trim_matches('"') == *l))
+    };
+    // Where the form is the same, only a value is another.
+    let another_form = old.flat != new.flat || !missing.is_empty();
+    another_form
+        && says
+        && shares
+        && is_as_strong(old, new)
+        && !super::range::differs(old, new)
+        && missing.iter().all(in_lines)
+        && wanted
+            .names
+            .iter()
+            .all(|n| case.names.contains(n) || case.reach.contains(n) || both.reach.contains(n))
 }
 
 /// Whether a check may be one element's part of a check of a list: about the same, with values of the list only.
@@ -142,6 +185,20 @@ fn wants_nothing(check: &Check) -> bool {
     check.sides.iter().flat_map(|s| &s.values).any(|v| is_nothing(v))
 }
 
+/// What it is not is none, and nothing else.
+fn only_null(check: &Check) -> bool {
+    check
+        .sides
+        .iter()
+        .flat_map(|s| &s.values)
+        .all(|v| !is_nothing(v) || v == "null")
+}
+
+/// A check that only says that there is something.
+fn says_it_is_there(check: &Check) -> bool {
+    not_nothing(check).is_some() && only_null(check)
+}
+
 /// "There is one" in the words "it is not none".
 fn not_nothing(check: &Check) -> Option<Check> {
     let nothing = |b: &Bag| !b.values.is_empty() && b.names.is_empty() && b.values.iter().all(|v| is_nothing(v));
@@ -206,6 +263,8 @@ fn holds(
             || place
             || counts && listed.is_some_and(|all| value.parse() == Ok(all))
             || apart.is_some_and(|a| literal::value(value) == Some(a))
+            // A key that was looked for is one of the whole.
+            || value.starts_with('"') && new.names.contains(inner)
             || new.values.iter().any(|v| v.contains(inner) || fits_pattern(inner, v))
     })
 }
@@ -277,8 +336,10 @@ pub(super) fn weaker(old: &Check, new: &Check) -> (&'static str, &'static str) {
     }
     if new.strength == Strength::Nothing {
         ("assertion-loosened", "the check cannot fail any more")
-    } else if new.strength < old.strength {
+    } else if new.strength < old.strength || !old.negated && says_it_is_there(new) {
         ("assertion-loosened", "the check is weaker than it was")
+    } else if !softens_no_more(old, new) {
+        ("assertion-loosened", "differences are taken away before it compares")
     } else if old.tolerance.unwrap_or(0.0) < new.tolerance.unwrap_or(0.0) {
         ("assertion-loosened", "the check allows a wider difference than it did")
     } else {

@@ -223,6 +223,11 @@ impl<'a> Scope<'a> {
                         open.functions += 1;
                         self.fill(ast, body, open, &mut inner);
                         open.functions -= 1;
+                        inner.values.extend(defaults(ast, def, id));
+                        // `Lease April() => new(…)`: what is made stands before the name.
+                        let types = head(ast, def).split(|c: char| !c.is_alphanumeric());
+                        let types = types.filter(|t| t.starts_with(char::is_uppercase) && *t != name);
+                        inner.reach.extend(types.map(str::to_owned));
                         bag.values.append(&mut inner.values);
                         bag.reach.append(&mut inner.names);
                         bag.reach.append(&mut inner.reach);
@@ -240,6 +245,15 @@ impl<'a> Scope<'a> {
         let mut defs = self.definitions(name);
         if defs.is_empty() {
             defs = self.definitions(&format!("cls.{}", ast.word(id)));
+        }
+        // A value that stands in the class itself.
+        if defs.is_empty()
+            && self
+                .definitions(ast.word(id))
+                .iter()
+                .all(|d| ast.kind(*d) != Kind::Function)
+        {
+            defs = self.definitions(ast.word(id));
         }
         if defs.is_empty() {
             // Only the receiver of a suite in Go is known to be none of the product's.
@@ -307,6 +321,36 @@ fn counts_from(ast: &Ast<'_>, id: Id) -> bool {
         && header
             .take(5)
             .any(|up| ast.kind(up) == Kind::Bind && ast.above(up).next().is_some_and(|l| ast.kind(l) == Kind::Loop))
+}
+
+/// What stands before the parameters of a function.
+fn head<'a>(ast: &Ast<'a>, function: Id) -> &'a str {
+    let typed = matches!(ast.grammar, Grammar::CSharp | Grammar::Java | Grammar::Kotlin);
+    let params = ast.first_of(function, Kind::Params).filter(|_| typed);
+    params
+        .and_then(|p| ast.text.get(ast.node(function).start..ast.node(p).start))
+        .unwrap_or_default()
+}
+
+/// What parameters have that the call of a function of the file gives nothing.
+fn defaults(ast: &Ast<'_>, function: Id, name: Id) -> Vec<String> {
+    let call = ast
+        .above(name)
+        .next()
+        .filter(|up| ast.kind(*up) == Kind::Call && ast.kids(*up).first() == Some(&name));
+    let Some(params) = ast.first_of(function, Kind::Params) else {
+        return Vec::new();
+    };
+    let given = call.map_or(0, |c| ast.kids(c).len().saturating_sub(1));
+    let left = ast.kids(params).iter().skip(given);
+    let literals = left.flat_map(|p| ast.walk(*p));
+    literals
+        .filter_map(|n| match ast.kind(n) {
+            Kind::Number => Some(literal::number(ast.source(n))),
+            Kind::Text if ast.kids(n).is_empty() => Some(literal::text(ast.source(n))),
+            _ => None,
+        })
+        .collect()
 }
 
 fn push_piece(piece: &str, bag: &mut Bag) {

@@ -237,11 +237,20 @@ impl<'a> Find<'_, 'a> {
         let mut switch = switch;
         let options: Vec<Id> = args.iter().skip(1).copied().filter(|a| Some(*a) != body).collect();
         switch.options(ast, &options);
-        let title = args
+        let mut title = args
             .first()
             .filter(|a| Some(**a) != body)
             .map(|a| ast.flat(*a))
             .unwrap_or_default();
+        if ast.grammar == Grammar::Kotlin {
+            // What is chained behind the title, and the marks that Kotest reads at its beginning.
+            if let Some(own) = links[at].arg(0).filter(|a| ast.kind(*a) == Kind::Text) {
+                title = switch.kotest(&ast.flat(own));
+            }
+            for link in links[at + 1..].iter().filter(|l| l.name == "config") {
+                switch.options(ast, link.args.as_deref().unwrap_or_default());
+            }
+        }
         let mut inner = Place {
             names: place.names.iter().cloned().chain([title]).collect(),
             switch: switch.within(&place.switch),
@@ -257,7 +266,10 @@ impl<'a> Find<'_, 'a> {
         match (begins, body) {
             (Begins::Suite, Some(body)) => self.visit(body, &inner, depth + 1),
             (Begins::Suite, None) => {}
-            (Begins::Test, Some(body)) => self.case(id, body, &inner, Role::Test),
+            (Begins::Test, Some(body)) => {
+                self.case(id, body, &inner, Role::Test);
+                self.chained_checks(id, &links[at + 1..]);
+            }
             (Begins::Test, None) => {
                 // A title without a body is a test that is still to be written; a body by name is one.
                 let by_name = args.get(1).filter(|a| ast.kind(**a) == Kind::Name);
@@ -272,37 +284,6 @@ impl<'a> Find<'_, 'a> {
                 }
             }
         }
-    }
-
-    /// Kotlin's `"a title" { … }` and `"a title".config(enabled = false) { … }`.
-    fn titled(&mut self, id: Id, links: &[Link<'_>], place: &Place) -> bool {
-        let ast = self.ast;
-        let mut root = id;
-        while let (Kind::Call | Kind::Member, Some(first)) = (ast.kind(root), ast.kids(root).first()) {
-            root = *first;
-        }
-        let mut args = links.iter().flat_map(|l| l.args.iter().flatten());
-        let body = args.find(|a| ast.kind(**a) == Kind::Lambda).copied();
-        let (Grammar::Kotlin, Kind::Text, Some(body)) = (ast.grammar, ast.kind(root), body) else {
-            return false;
-        };
-        let title = literal::inner(ast.source(root));
-        let bare = title.trim_start_matches("f:").trim_start_matches('!');
-        let mut switch = Switch::default();
-        if title.starts_with('!') {
-            switch.word("skip", None);
-        }
-        switch.focused = title.starts_with("f:");
-        for link in links.iter().filter(|l| l.name == "config") {
-            switch.options(ast, link.args.as_deref().unwrap_or_default());
-        }
-        let inner = Place {
-            names: place.names.iter().cloned().chain([format!("\"{bare}\"")]).collect(),
-            switch: switch.within(&place.switch),
-            ..place.clone()
-        };
-        self.case(id, body, &inner, Role::Test);
-        true
     }
 
     /// A name of the file's own for a suite or a test: `const maybe = flag ? describe : describe.skip`.
@@ -377,6 +358,9 @@ impl<'a> Find<'_, 'a> {
     fn visit_other_call(&mut self, id: Id, links: &[Link<'_>], place: &Place, depth: usize) {
         let ast = self.ast;
         let word = links.last().map(|l| plain(l.name)).unwrap_or_default();
+        if self.with_data(id, &word, place) {
+            return;
+        }
         let loops = matches!(
             word.as_str(),
             "foreach" | "each" | "map" | "times" | "eachwithindex" | "eachpair"
@@ -492,6 +476,22 @@ impl<'a> Find<'_, 'a> {
         let fixtures: Vec<&'a str> = own.bound.iter().copied().filter(is_fixture).collect();
         for name in fixtures {
             own.bound.remove(name);
+        }
+        // What a loop or a function around the test gives it.
+        for up in self.ast.above(body) {
+            let given = match self.ast.kind(up) {
+                Kind::Lambda => self.ast.first_of(up, Kind::Params),
+                Kind::Loop => self.ast.kids(up).first().copied(),
+                _ => None,
+            };
+            let names = given.into_iter().flat_map(|g| self.ast.walk(g));
+            let names: Vec<&'a str> = names
+                .filter(|n| self.ast.kind(*n) == Kind::Name && !self.ast.word(*n).starts_with(char::is_uppercase))
+                .map(|n| self.ast.word(n))
+                .filter(|n| !own.defs.contains_key(n))
+                .collect();
+            own.bound.extend(names.iter().copied());
+            own.looped.extend(names);
         }
         own.under(&self.outer)
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::decide::guards::{
     listed::listed,
-    syntax::{Ast, Id, Kind, literal},
+    syntax::{Ast, Grammar, Id, Kind, literal},
 };
 
 /// Options of a comparison by which it passes over differences.
@@ -49,6 +49,8 @@ impl Scan<'_, '_> {
             }
             bag
         };
+        let compared = self.compared(claim);
+        let claim = compared.as_ref().unwrap_or(claim);
         let rounded = rounded(ast, claim);
         let subject = rounded.as_ref().map_or(&claim.subject, |(inner, _)| inner);
         let mut bare = [bag(subject), bag(&claim.wanted)];
@@ -61,6 +63,10 @@ impl Scan<'_, '_> {
             // The error and what it says are looked at as one.
             let both = bare[0].clone().with(&bare[1]);
             bare = [both.clone(), both];
+        }
+        // `matches!(x, Err(e) if e == "…")`: names in small letters are bound there.
+        if ast.grammar == Grammar::Rust && ast.source(id).contains("matches!(") {
+            bare[1].names.retain(|n| n.starts_with(char::is_uppercase));
         }
         let sides = [bare[0].clone().with(row), bare[1].clone().with(row)];
         let mut strength = loosened(ast, &claim.wanted, claim.strength);
@@ -119,7 +125,7 @@ impl Scan<'_, '_> {
             own: self.scope.written(ast, id),
             tolerance,
             range: range(ast, id, claim, tolerance),
-            counts: counts(ast, id, claim),
+            counts: claim.counts || counts(ast, id, claim),
             places: places(ast, id),
             parts: self
                 .scope
@@ -128,7 +134,33 @@ impl Scan<'_, '_> {
             of_error: ast
                 .walk(id)
                 .any(|n| ast.kind(n) == Kind::Member && self.scope.is_of_error(ast, n)),
+            asks_double: asks_double(ast, id),
             softened: softened(ast, id),
+        }
+    }
+}
+
+impl Scan<'_, '_> {
+    /// `cmp.Diff(want, got)` that has to be empty compares the two.
+    fn compared(&self, claim: &Claim) -> Option<Claim> {
+        let ast = self.ast;
+        let empty = matches!(claim.wanted.as_slice(), [w] if ast.source(*w) == "\"\"");
+        let [subject] = claim.subject.as_slice() else {
+            return None;
+        };
+        let def = match (ast.kind(*subject), self.scope.definitions(ast.word(*subject))) {
+            (Kind::Name, [only]) => *only,
+            _ => *subject,
+        };
+        let last = ast.chain(def).pop().filter(|l| l.name == "Diff")?;
+        match last.args.as_deref() {
+            Some([a, b, ..]) if ast.grammar == Grammar::Go && empty && claim.strength == Strength::Exact => {
+                let mut out = claim.clone();
+                (out.subject, out.wanted) = (vec![*b], vec![*a]);
+                out.wanted.extend(last.args.iter().flatten().skip(2));
+                Some(out)
+            }
+            _ => None,
         }
     }
 }
@@ -262,9 +294,29 @@ fn places(ast: &Ast<'_>, id: Id) -> Vec<String> {
         .collect()
 }
 
+/// `verify(mock).send("a")`, `expect(spy).toHaveBeenCalledWith("a")`, `mock.assert_called_once_with("a")`
+fn asks_double(ast: &Ast<'_>, id: Id) -> bool {
+    let links = ast.chain(id);
+    let word = |l: &super::super::syntax::Link<'_>| plain(l.name);
+    links.iter().any(|l| {
+        let w = word(l);
+        ["verify", "coverify", "confirmverified"]
+            .iter()
+            .any(|v| w.starts_with(v))
+            || w.contains("havebeencalled")
+            || w.contains("calledwith")
+            || w.contains("assertcalled")
+            || w.contains("assertnotcalled")
+            || matches!(w.as_str(), "received" | "didnotreceive" | "notcalled" | "calledonce")
+    }) || ast
+        .walk(id)
+        .any(|n| ast.kind(n) == Kind::Name && matches!(ast.word(n), "have_received"))
+}
+
 /// Calls in an assertion that take differences away before it compares.
 fn softened(ast: &Ast<'_>, id: Id) -> Vec<String> {
     let words = "\
+        sorted sort sortby tosorted sortedby unique uniq toset hashset distinct \
         replaceall trim strip trimspace lower tolower tolowercase touppercase toupper upper downcase upcase casefold \
         round floor ceil squeeze replace trimstart trimend normalize";
     let last = |n: Id| ast.chain(n).last().map(|l| plain(l.name)).unwrap_or_default();

@@ -14,7 +14,9 @@ mod fixtures;
 mod foreign;
 mod generated;
 mod hooks;
+mod kotest;
 mod made;
+mod narrow;
 mod operands;
 mod order;
 mod outcome;
@@ -25,6 +27,7 @@ mod rows;
 mod runs;
 mod sayings;
 mod scope;
+mod steps;
 mod switch;
 mod truth;
 mod vocabulary;
@@ -89,6 +92,8 @@ pub(super) struct Check {
     raises: bool,
     /// It looks at a part of an error that was caught.
     of_error: bool,
+    /// It looks at what a double was asked.
+    asks_double: bool,
     /// Words by which both sides are made alike before they are compared: trimmed, in lower case, rounded.
     softened: Vec<String>,
 }
@@ -119,6 +124,7 @@ impl Check {
             parts: 0,
             raises: false,
             of_error: false,
+            asks_double: false,
             softened: Vec::new(),
         }
     }
@@ -153,6 +159,7 @@ impl Check {
             parts: 0,
             raises: says,
             of_error: false,
+            asks_double: false,
             softened: Vec::new(),
         }
     }
@@ -223,6 +230,16 @@ pub(super) fn subjects(inventory: &Inventory) -> BTreeSet<String> {
     checks
         .flat_map(|c| c.sides.iter().flat_map(|s| s.names.iter().cloned()))
         .collect()
+}
+
+/// Values that stand together in one small test.
+pub(super) fn whole_examples(inventory: &Inventory) -> Vec<Vec<String>> {
+    const MOST: usize = 12;
+    let tests = inventory
+        .cases
+        .iter()
+        .filter(|c| c.role == Role::Test && c.all.values.len() <= MOST);
+    tests.map(|c| c.all.values.clone()).collect()
 }
 
 /// Values that stand together in one check, with everything that goes into it.

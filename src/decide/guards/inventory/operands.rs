@@ -1,7 +1,12 @@
 //! Reads a call as assertions: what is looked at, what is wanted, how exactly.
 
 use super::{
-    sayings::{expected_calls, foretold, how_often, is_once_with, of_exception_type, once, said_by_truth},
+    narrow::{endless, narrow},
+    sayings::{
+        expected_calls, foretold, how_often, is_once_with, of_answer, of_exception_type, of_program, once, recorded,
+        said_by_truth,
+    },
+    steps::{before_it, steps},
     truth::{Claim, truth},
     words::{self, Strength, plain},
 };
@@ -37,11 +42,19 @@ pub(super) fn claims(ast: &Ast<'_>, id: Id) -> Option<Vec<Claim>> {
     if let Some(found) = foretold(ast, &word, last) {
         return Some(vec![found]);
     }
+    if let Some(found) = recorded(ast, &links) {
+        return Some(vec![found]);
+    }
+    if let Some(found) = of_program(ast, &links).or_else(|| of_answer(&links)) {
+        return Some(found);
+    }
     // What no one else was asked: `verifyNoMoreInteractions(mock)`.
     if word.starts_with("verifyno") || word.starts_with("confirmverified") {
         return Some(vec![Claim::new(Strength::Exact, last.args.clone()?, Vec::new())]);
     }
-    assertion(ast, id, &links)
+    let mut found = assertion(ast, id, &links)?;
+    found.extend(before_it(ast, id));
+    Some(found)
 }
 
 /// What a call is made on.
@@ -77,13 +90,16 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     if let Some(found) = of_exception_type(ast, &word, &args, rest) {
         return Some(found);
     }
-    let subject: Vec<Id> = args.iter().take(1).copied().collect();
+    let mut subject: Vec<Id> = args.iter().take(1).copied().collect();
     let promise = rest.iter().any(|l| {
         matches!(
             plain(l.name).as_str(),
             "resolves" | "rejects" | "eventually" | "become" | "fulfilled"
         )
     });
+    let waited = |l: &Link<'_>| matches!(plain(l.name).as_str(), "wait" | "getresult" | "result" | "getawaiter");
+    let later = |l: &Link<'_>| ast.grammar == Grammar::CSharp && plain(l.name).ends_with("async");
+    let promise = promise || rest.iter().any(later) && !rest.iter().any(waited);
     let mut out = Vec::new();
     let mut negated = false;
     if rest.iter().any(|l| is_once_with(&plain(l.name))) {
@@ -99,6 +115,11 @@ fn sentence(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
             }
             (_, Some(args)) if !is_connector(&word) || word == "be" && !args.is_empty() => {
                 out.push(worded(&word, &subject, args).not(negated));
+            }
+            // Pest goes on with another subject.
+            ("and", Some(args)) if ast.grammar == Grammar::Php && !args.is_empty() => {
+                subject.clone_from(args);
+                negated = false;
             }
             // A property that asserts by being read.
             (_, None) if n + 1 == rest.len() && !is_connector(&word) => {
@@ -174,10 +195,21 @@ fn is_connector(word: &str) -> bool {
 /// A word with its arguments.
 pub(super) fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
     let mut claim = Claim::new(words::matcher(word), subject.to_vec(), args.to_vec());
+    claim.counts = ["length", "lengthof", "size", "count"]
+        .iter()
+        .any(|w| word.ends_with(w));
     if word == "tohaveproperty" && args.len() == 2 {
         claim.strength = Strength::Exact;
     }
+    // "It is there" is "it is not none"; an error that is none is wanted to be that.
+    if words::is_there(word) {
+        claim.strength = Strength::Part;
+        claim.negated = true;
+    } else if words::is_no_error(word) {
+        claim.strength = Strength::Exact;
+    }
     claim.value = match word {
+        _ if words::is_there(word) || words::is_no_error(word) => Some("null"),
         "true" | "istrue" | "betrue" | "tobetrue" | "tobetruthy" | "betruthy" | "ok" | "assertistrue" => Some("true"),
         "false" | "isfalse" | "befalse" | "tobefalse" | "tobefalsy" | "befalsy" | "befalsey" | "assertisfalse" => {
             Some("false")
@@ -192,101 +224,8 @@ pub(super) fn worded(word: &str, subject: &[Id], args: &[Id]) -> Claim {
     claim
 }
 
-/// How near, how wide: what stands beside the wanted value.
-fn narrow(ast: &Ast<'_>, claim: &mut Claim) {
-    let near = |id: Id| ast.chain(id).last().map(|l| plain(l.name));
-    let word = claim
-        .wanted
-        .first()
-        .and_then(|w| ast.above(*w).find(|up| ast.kind(*up) == Kind::Call))
-        .and_then(near);
-    if let Some("tobecloseto" | "closeto" | "iscloseto" | "bewithin" | "approximately") = word.as_deref() {
-        let number = claim.wanted.get(1).and_then(|n| literal::value(ast.source(*n)));
-        // Digits allow less the more there are.
-        claim.tolerance = match word.as_deref() {
-            Some("tobecloseto") => Some(10_f64.powf(-number.unwrap_or(2.0))),
-            _ => number,
-        };
-        claim.wanted.truncate(1);
-    }
-    // `isEqualTo(1.5, within(0.1))`
-    let distance = claim.wanted.get(1).and_then(|w| ast.chain(*w).pop());
-    if let Some(distance) = distance.filter(|l| matches!(plain(l.name).as_str(), "within" | "offset" | "byless")) {
-        claim.tolerance = distance.arg(0).and_then(|n| literal::value(ast.source(n)));
-        claim.strength = claim.strength.min(Strength::Part);
-        claim.wanted.truncate(1);
-    }
-    // An error of any message.
-    let bare = claim.wanted.is_empty() || claim.wanted.iter().all(|w| is_broad(ast, *w));
-    if claim.strength == Strength::Type && !bare && claim.wanted.iter().any(|w| says_message(ast, *w)) {
-        claim.strength = Strength::Part;
-        claim.raises = true;
-    } else if claim.strength == Strength::Type && bare {
-        claim.strength = Strength::Truthy;
-    }
-}
-
-fn says_message(ast: &Ast<'_>, id: Id) -> bool {
-    match ast.kind(id) {
-        Kind::Text | Kind::Spread => true,
-        Kind::Pair => matches!(plain(ast.word(id)).as_str(), "match" | "message" | "matching"),
-        Kind::Map => ast.kids(id).iter().any(|k| says_message(ast, *k)),
-        // `new RangeError("…")`
-        Kind::Call => ast.kids(id)[1..].iter().any(|a| ast.kind(*a) == Kind::Text),
-        _ => false,
-    }
-}
-
-/// A class that nearly every error belongs to.
-pub(super) fn is_broad(ast: &Ast<'_>, id: Id) -> bool {
-    let words = [
-        "Exception",
-        "BaseException",
-        "Error",
-        "Throwable",
-        "StandardError",
-        "RuntimeError",
-        "RuntimeException",
-        "Object",
-    ];
-    match ast.kind(id) {
-        Kind::List | Kind::Types => ast.kids(id).iter().any(|k| is_broad(ast, *k)),
-        Kind::Name | Kind::Member => words.contains(&ast.word(id)),
-        Kind::Assign => ast.body(id).is_some_and(|b| is_broad(ast, b)),
-        Kind::Other => ast.kids(id).len() == 1 && is_broad(ast, ast.kids(id)[0]),
-        _ => false,
-    }
-}
-
-/// `….expect(200)`, `….should('have.text', 'x')`: sentences about what stands before them.
-fn steps(ast: &Ast<'_>, links: &[Link<'_>], before: Id) -> Vec<Claim> {
-    let mut out = Vec::new();
-    for link in links {
-        let Some(args) = &link.args else { continue };
-        match (plain(link.name).as_str(), args.split_first()) {
-            ("should" | "and", Some((first, rest))) if ast.kind(*first) == Kind::Text => {
-                let text = literal::inner(ast.source(*first));
-                let negated = text.split('.').any(|w| w == "not");
-                let word = plain(&text.replace("not.", ""));
-                let word = word.strip_prefix("have").unwrap_or(&word);
-                let word = format!("tohave{word}");
-                let known = words::matcher(&word);
-                out.push(Claim::new(known, vec![before], rest.to_vec()).not(negated));
-            }
-            ("expect", Some(_)) => out.push(Claim::new(Strength::Exact, vec![before], args.clone())),
-            ("should", Some((first, _))) => out.extend(matcher(ast, &[before], *first, false)),
-            ("shouldnot", Some((first, _))) => out.extend(matcher(ast, &[before], *first, true)),
-            _ => {}
-        }
-    }
-    if out.is_empty() {
-        out.push(Claim::new(Strength::Nothing, vec![before], Vec::new()));
-    }
-    out
-}
-
 /// A matcher that is a value of its own: `eq(y)`, `be > 3`, `not(is(y))`, `a.and(b)`.
-fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
+pub(super) fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
     if ast.kind(id) == Kind::Binary {
         let wanted = ast.kids(id).get(1).copied().into_iter().collect();
         return vec![Claim::new(Strength::Part, subject.to_vec(), wanted).not(negated)];
@@ -296,10 +235,14 @@ fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
     let either = links
         .iter()
         .any(|l| l.args.is_some() && matches!(plain(l.name).as_str(), "or" | "anyof" | "either" | "satisfyany"));
+    let mut negated = negated;
     for link in links {
         let word = plain(link.name);
         let args = link.args.clone().unwrap_or_default();
         match word.as_str() {
+            // `Is.Not.Null`, `Has.Length.EqualTo(3)`
+            "not" | "no" if link.args.is_none() => negated = !negated,
+            "is" | "has" | "does" | "length" | "count" | "be" if link.args.is_none() && out.is_empty() => {}
             "not" | "isnot" if args.len() == 1 => out.extend(matcher(ast, subject, args[0], !negated)),
             "and" | "or" | "allof" | "anyof" | "both" | "is" | "eventually"
                 if args.iter().any(|a| ast.kind(*a) == Kind::Call) =>
@@ -323,7 +266,7 @@ fn matcher(ast: &Ast<'_>, subject: &[Id], id: Id, negated: bool) -> Vec<Claim> {
 
 fn hamcrest(ast: &Ast<'_>, word: &str, args: &[Id]) -> Option<Vec<Claim>> {
     match (word, args) {
-        ("assertthat", [subject, .., wanted] | [subject, wanted])
+        ("assertthat" | "that", [subject, .., wanted] | [subject, wanted])
             if matches!(ast.kind(*wanted), Kind::Call | Kind::Name) && args.len() <= 3 =>
         {
             let subject = if args.len() == 3 { args[1] } else { *subject };
@@ -366,7 +309,10 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     if wants_error {
         let skip = usize::from(args.first().is_some_and(|a| is_tester(ast, *a)));
         let subject = args.iter().skip(skip).take(1).copied().collect();
-        return Some(vec![Claim::new(Strength::Truthy, subject, Vec::new())]);
+        let mut claim = Claim::new(Strength::Part, subject, Vec::new());
+        claim.negated = true;
+        claim.value = Some("null");
+        return Some(vec![claim]);
     }
     if ast.grammar == Grammar::Go && args.first().is_some_and(|a| is_tester(ast, *a)) {
         args.remove(0);
@@ -376,7 +322,15 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     }
     if words::is_truth(&word) && !args.is_empty() {
         let negated = word.contains("false") || word.contains("refute") || word.contains("not");
-        return Some(truth(ast, args[0], negated));
+        let mut found = truth(ast, args[0], negated);
+        // chai wants the value itself.
+        if ast.grammar.is_script() && matches!(word.as_str(), "istrue" | "isfalse") {
+            found
+                .iter_mut()
+                .filter(|c| c.value.is_some())
+                .for_each(|c| c.strength = Strength::Exact);
+        }
+        return Some(found);
     }
     let mut claim = operands(ast, id, &word, &args);
     let more = is_once_with(&word).then(|| once(&claim.subject));
@@ -388,21 +342,10 @@ fn assertion(ast: &Ast<'_>, id: Id, links: &[Link<'_>]) -> Option<Vec<Claim>> {
     }
     let mut claim = claim.not(negated);
     narrow(ast, &mut claim);
+    // What is thrown later is known only where it is waited for.
+    claim.promise = matches!(word.as_str(), "rejects" | "doesnotreject") && ast.grammar.is_script()
+        || word.ends_with("async") && ast.grammar == Grammar::CSharp;
     Some(more.into_iter().chain([claim]).collect())
-}
-
-/// `Double.MAX_VALUE`, `float("inf")`, `Infinity`: as far off as can be.
-fn endless(source: &str) -> Option<f64> {
-    let words = [
-        "MAX_VALUE",
-        "Infinity",
-        "INFINITY",
-        "\"inf\"",
-        "math.inf",
-        "MaxFloat64",
-        "MaxValue",
-    ];
-    words.iter().any(|w| source.contains(w)).then_some(f64::MAX)
 }
 
 /// The receiver of a suite in Go.

@@ -7,10 +7,11 @@ use std::{
 };
 
 use super::{
-    Case, Check,
+    Case, Check, Role,
     bag::{Bag, Scope},
     cover::{Cover, covers},
     operands::claims,
+    switch::Runs,
     words::Strength,
 };
 use crate::decide::guards::syntax::{Ast, Id, Kind};
@@ -176,4 +177,48 @@ pub(super) fn told_apart(check: &Check, new: &Case) -> bool {
                     .filter(|m| m.strength >= Strength::Part)
                     .any(|m| holds(kind, m))
         })
+}
+
+/// What a double was asked may be told by a list that another one keeps: an exact look at something that the base's test
+/// did not know, with all that the double was asked with.
+pub(super) fn told_by_record(check: &Check, old: &Case, new: &Case) -> bool {
+    let wanted = check.sides[0].clone().with(&check.sides[1]);
+    let asked = wanted.values.iter().filter(|v| v.starts_with('"'));
+    let asked: Vec<&str> = asked.map(|v| v.trim_matches('"')).filter(|v| !v.is_empty()).collect();
+    check.asks_double
+        && new.checks.iter().any(|c| {
+            let both = c.sides[0].clone().with(&c.sides[1]);
+            let keeps = !c.asks_double && c.weak.is_none() && c.strength == Strength::Exact && !c.negated;
+            let fresh = !old.checks.iter().any(|o| o.flat == c.flat);
+            let told = asked.iter().all(|a| both.values.iter().any(|v| v.contains(a)));
+            keeps && fresh && told && (!asked.is_empty() || c.listed.is_empty() || check.negated)
+        })
+}
+
+/// A test that takes the place of another: about the same, with most of its values.
+pub(super) fn follows(old: &Case, new: &Case) -> bool {
+    let lost = new.all.missing(&old.all).len();
+    let shares = old.all.names.is_empty() || old.all.names.intersection(&new.all.names).next().is_some();
+    let checks = new
+        .checks
+        .iter()
+        .any(|c| c.weak.is_none() && c.strength > Strength::Nothing);
+    let runs = new.role == Role::Test && new.switch.runs == Runs::Always;
+    runs && checks && shares && 2 * lost <= old.all.values.len()
+}
+
+/// The values of all checks: as often as they are written, and as often as one of them has each.
+pub(super) fn checked(checks: &[Check]) -> Bag {
+    let mut out = Bag::default();
+    let mut seen = BTreeSet::new();
+    // The rows of a table repeat what is written once.
+    for check in checks.iter().filter(|c| seen.insert((c.line, &c.flat))) {
+        out.add(&check.own);
+    }
+    for side in checks.iter().flat_map(|c| &c.sides) {
+        let more = out.missing(side);
+        out.values.extend(more);
+        out.values.sort();
+    }
+    out
 }

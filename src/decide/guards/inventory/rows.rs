@@ -4,7 +4,7 @@ use super::{
     bag::{Bag, Scope},
     words::plain,
 };
-use crate::decide::guards::syntax::{Ast, Id, Kind, literal};
+use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
 
 /// With more rows a table is one instance.
 const MOST: usize = 100;
@@ -36,12 +36,55 @@ fn gathered<'x>(ast: &'x Ast<'_>, id: Id) -> Option<&'x [Id]> {
         "arrays.aslist",
     ];
     let args = ast.kids(id).get(1..)?;
-    let rows = args.iter().all(|a| ast.kind(*a) == Kind::Call)
+    let rows = args
+        .iter()
+        .all(|a| matches!(ast.kind(*a), Kind::Call | Kind::Pair | Kind::List))
         || args
             .iter()
             .all(|a| matches!(ast.kind(*a), Kind::Text | Kind::Number | Kind::Constant));
     (ast.kind(id) == Kind::Call && gathers.contains(&plain(last.name).as_str()) && rows && !args.is_empty())
         .then_some(args)
+}
+
+/// An entry of a map of rows: its key is a title where its value is a row, and else one of the values.
+fn entry_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, entry: Id) -> Bag {
+    let (Some(key), Some(value)) = (ast.kids(entry).first().copied(), ast.body(entry)) else {
+        return Bag::default();
+    };
+    let title = ast.kind(key) == Kind::Text && key != value && holds_row(ast, value);
+    let mut bag = if title {
+        row_bag(ast, scope, value)
+    } else {
+        let parts = ast.kids(entry).iter().map(|part| scope.bag(ast, *part));
+        parts.fold(Bag::default(), |all, part| all.with(&part))
+    };
+    if title {
+        bag.titles.push(literal::text(ast.source(key)));
+    }
+    bag.table = true;
+    bag
+}
+
+/// A row with names for its columns; PHP gives a title to one without, too.
+fn holds_row(ast: &Ast<'_>, id: Id) -> bool {
+    let named = |n: Id| ast.kids(n).iter().any(|k| ast.kind(*k) == Kind::Pair);
+    named(id) || ast.kids(id).iter().any(|k| named(*k)) || ast.grammar == Grammar::Php && ast.kind(id) == Kind::List
+}
+
+/// The rows that a call is given one by one, or as one list.
+pub(super) fn given<'a>(ast: &Ast<'a>, scope: &Scope<'a>, call: Id) -> Vec<Bag> {
+    let args = ast.kids(call).get(1..).unwrap_or_default();
+    let args: Vec<Id> = args
+        .iter()
+        .copied()
+        .filter(|a| ast.kind(*a) != Kind::Lambda && (ast.kind(*a) != Kind::Pair || ast.source(*a).contains(" to ")))
+        .collect();
+    if let [only] = args.as_slice()
+        && let Some(found) = rows(ast, scope, *only)
+    {
+        return found;
+    }
+    args.iter().map(|row| row_bag(ast, scope, *row)).collect()
 }
 
 /// `pytest.param(…, marks=pytest.mark.skip)`
@@ -63,11 +106,11 @@ fn row_bag<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id) -> Bag {
         return cells(literal::inner(ast.source(row)));
     }
     if ast.kind(row) == Kind::Pair {
-        let parts = ast.kids(row).iter().map(|part| scope.bag(ast, *part));
-        return parts.fold(Bag::default(), |all, part| all.with(&part));
+        return entry_bag(ast, scope, row);
     }
     let mut bag = scope.bag(ast, row);
     columns(ast, scope, row, &mut bag);
+    bag.table = true;
     bag
 }
 
@@ -97,7 +140,8 @@ fn columns<'a>(ast: &Ast<'a>, scope: &Scope<'a>, row: Id, bag: &mut Bag) {
                 .first()
                 .and_then(|v| bag.values.iter().position(|b| b == v))
             {
-                bag.values.remove(at);
+                let title = bag.values.remove(at);
+                bag.titles.push(title);
             }
         }
     }
@@ -125,6 +169,7 @@ fn cells(line: &str) -> Bag {
     values.sort();
     Bag {
         values,
+        table: true,
         ..Bag::default()
     }
 }
@@ -191,7 +236,17 @@ pub(super) fn yielded<'a>(ast: &Ast<'a>, scope: &Scope<'a>, body: Id) -> Option<
     let statements = ast.statements(body);
     let yields = |id: &Id| ast.source(*id).starts_with("yield");
     let all = !statements.is_empty() && statements.iter().all(yields);
-    all.then(|| statements.iter().map(|s| scope.bag(ast, *s)).collect())
+    let row = |s: &Id| match ast.walk(*s).find(|n| ast.kind(*n) == Kind::Pair) {
+        Some(entry) if ast.walk(*s).take_while(|n| *n != entry).all(|n| !holds_row(ast, n)) => {
+            entry_bag(ast, scope, entry)
+        }
+        _ => {
+            let mut bag = scope.bag(ast, *s);
+            bag.table = true;
+            bag
+        }
+    };
+    all.then(|| statements.iter().map(row).collect())
 }
 
 /// `rows[:1]`, `rows.slice(0, 1)`: a cut of a list that is written out.

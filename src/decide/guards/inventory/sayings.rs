@@ -2,7 +2,8 @@
 //! question.
 
 use super::{
-    operands::{is_broad, worded},
+    narrow::is_broad,
+    operands::worded,
     truth::{Claim, truth},
     words::{Strength, plain},
 };
@@ -120,4 +121,93 @@ pub(super) fn foretold(ast: &Ast<'_>, word: &str, call: &Link<'_>) -> Option<Cla
         _ => Strength::Part,
     };
     Some(Claim::new(strength, Vec::new(), wanted))
+}
+
+/// `sub.Received(1).Send("a")`, `mock.Verify(x => x.Send("a"), Times.Once)`: what a double was asked.
+pub(super) fn recorded(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Claim> {
+    if ast.grammar != Grammar::CSharp {
+        return None;
+    }
+    let word = |l: &Link<'_>| plain(l.name);
+    if let Some(at) = links.iter().position(|l| {
+        l.args.is_some()
+            && matches!(
+                word(l).as_str(),
+                "received" | "didnotreceive" | "receivedwithanyargs" | "didnotreceivewithanyargs"
+            )
+    }) {
+        let how = word(&links[at]);
+        let call = links.get(at + 1)?;
+        let any = how.contains("anyargs");
+        let never = how.starts_with("didnot");
+        let mut wanted = links[at].args.clone().unwrap_or_default();
+        if !any {
+            wanted.extend(call.args.clone().unwrap_or_default());
+        }
+        let strength = if any && !never { Strength::Type } else { Strength::Exact };
+        let subject = vec![links.get(at.checked_sub(1)?)?.id, call.id];
+        return Some(Claim::new(strength, subject, wanted).not(never));
+    }
+    let last = links.last()?;
+    let verifies = matches!(word(last).as_str(), "verify" | "verifyset" | "verifyget") && links.len() > 1;
+    let lambda = last.arg(0).filter(|a| ast.kind(*a) == Kind::Lambda)?;
+    if !verifies {
+        return None;
+    }
+    let often = last.arg(1).and_then(|t| ast.chain(t).pop());
+    let times = often.as_ref().map(|l| plain(l.name)).unwrap_or_default();
+    let number = often.and_then(|l| l.arg(0)).and_then(|n| literal::value(ast.source(n)));
+    let (strength, never) = match times.as_str() {
+        "never" => (Strength::Exact, true),
+        "exactly" if number == Some(0.0) => (Strength::Exact, true),
+        "atleast" if number == Some(0.0) => (Strength::Nothing, false),
+        "atmost" | "atmostonce" => (Strength::Truthy, false),
+        "atleastonce" | "atleast" => (Strength::Part, false),
+        _ => (Strength::Exact, false),
+    };
+    Some(
+        Claim::new(
+            strength,
+            vec![ast.body(lambda)?],
+            last.args.iter().flatten().skip(1).copied().collect(),
+        )
+        .not(never),
+    )
+}
+
+/// assert_cmd: `program.assert().failure().code(2).stderr("…")`, a claim for each word.
+pub(super) fn of_program(ast: &Ast<'_>, links: &[Link<'_>]) -> Option<Vec<Claim>> {
+    let at = links
+        .iter()
+        .position(|l| l.name == "assert" && l.args.as_ref().is_some_and(Vec::is_empty))?;
+    if ast.grammar != Grammar::Rust || at == 0 {
+        return None;
+    }
+    let claim = |link: &Link<'_>| {
+        let mut wanted = link.args.clone()?;
+        let predicate = wanted.first().map(|w| (ast.kind(*w), ast.chain(*w).pop()));
+        if let Some((Kind::Call, Some(call))) = &predicate {
+            wanted = call.args.clone().unwrap_or_default();
+        }
+        let strength = match predicate {
+            Some((Kind::Call, Some(predicate))) => match plain(predicate.name).as_str() {
+                "always" => Strength::Nothing,
+                "eq" | "diff" | "similar" | "format" | "concat" | "from" => Strength::Exact,
+                _ => Strength::Part,
+            },
+            _ => Strength::Exact,
+        };
+        Some(Claim::new(strength, vec![links[at].id], wanted))
+    };
+    let found: Vec<Claim> = links[at + 1..].iter().filter_map(claim).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// Spring: `mvc.perform(get("/a")).andExpect(status().isOk())`, a claim for each.
+pub(super) fn of_answer(links: &[Link<'_>]) -> Option<Vec<Claim>> {
+    let first = links.first()?;
+    let expects = |l: &&Link<'_>| matches!(plain(l.name).as_str(), "andexpect" | "andexpectall");
+    let claim = |l: &Link<'_>| Some(Claim::new(Strength::Exact, vec![first.id], l.args.clone()?));
+    let found: Vec<Claim> = links.iter().filter(expects).filter_map(claim).collect();
+    (!found.is_empty()).then_some(found)
 }

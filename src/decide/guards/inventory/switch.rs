@@ -84,6 +84,16 @@ impl Switch {
         self.sometimes(by);
     }
 
+    /// Kotest's marks at the beginning of a title; the title without them.
+    pub(super) fn kotest(&mut self, title: &str) -> String {
+        let inner = title.trim_start_matches('"');
+        if inner.starts_with('!') {
+            self.word("skip", None);
+        }
+        self.focused |= inner.starts_with("f:");
+        format!("\"{}", inner.trim_start_matches("f:").trim_start_matches('!'))
+    }
+
     /// The first letters of Ruby's and JavaScript's old spellings.
     pub(super) fn prefix(&mut self, name: &str) {
         match name.chars().next() {

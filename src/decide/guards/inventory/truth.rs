@@ -17,6 +17,8 @@ pub(super) struct Claim {
     pub(super) promise: bool,
     /// An error is wanted, with what it says.
     pub(super) raises: bool,
+    /// How many there are is wanted.
+    pub(super) counts: bool,
 }
 
 impl Claim {
@@ -30,6 +32,7 @@ impl Claim {
             tolerance: None,
             promise: false,
             raises: false,
+            counts: false,
         }
     }
 
@@ -77,7 +80,10 @@ pub(super) fn truth(ast: &Ast<'_>, id: Id, negated: bool) -> Vec<Claim> {
 
 /// A value that counts as true. Where the language knows truth only, that is the whole of it.
 fn bare(ast: &Ast<'_>, id: Id, negated: bool) -> Claim {
-    let typed = matches!(ast.grammar, Grammar::Rust | Grammar::Go | Grammar::Java);
+    let typed = matches!(
+        ast.grammar,
+        Grammar::Rust | Grammar::Go | Grammar::Java | Grammar::CSharp | Grammar::Kotlin | Grammar::Php
+    );
     let strength = if typed { Strength::Exact } else { Strength::Truthy };
     let value = if negated { "false" } else { "true" };
     Claim::new(strength, vec![id], Vec::new()).valued(value)

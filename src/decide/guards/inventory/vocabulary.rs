@@ -3,6 +3,15 @@
 use super::words;
 use crate::decide::guards::listed::listed;
 
+/// Words that make a double and say what it answers; which library does it is no matter.
+const DOUBLES: &str = "\
+    fn mockresolvedvalue mockresolvedvalueonce mockrejectedvalue mockrejectedvalueonce mockreturnvalue mockreturnvalueonce \
+    mockimplementation mockimplementationonce sinon stub stubs fake spy callsfake returns returnsasync resolves rejects \
+    createstubinstance createspyobj magicmock asyncmock mocker monkeypatch returnvalue sideeffect instancedouble classdouble \
+    double andreturn receive when thenreturn thenthrow thenanswer doreturn dothrow willreturn willthrow mockk every coevery \
+    answers substitute for setup setupget setupasync throws throwsasync createmock createstub method willreturnmap \
+    willthrowexception mockery shouldreceive andthrow slices maps bytes notifier mocked done";
+
 /// Words of test libraries and languages, which say how something is checked and not what.
 pub(super) fn is_vocabulary(name: &str) -> bool {
     let word = words::plain(name);
@@ -14,8 +23,10 @@ pub(super) fn is_vocabulary(name: &str) -> bool {
         zip enumerate range of listof arrays aslist assertions matcher matchers describe it test fail error \
         errorf fatal fatalf helper reflect cmp errors promise all assertthat verify times that withmessage \
         getmessage message str repr dict list tuple set sorted array object json stringify from vec into toowned \
-        new f64 await arguments param isexpected aggregatefailures endswith startswith valueof hasprefix hassuffix matches if";
-    listed(known, &word)
+        new f64 await arguments _ mutablelistof param isexpected aggregatefailures endswith startswith valueof hasprefix hassuffix matches if";
+    word.is_empty()
+        || listed(DOUBLES, &word)
+        || listed(known, &word)
         || is_primitive(name)
         || words::is_assertion(&word)
         || words::is_loose(&word)

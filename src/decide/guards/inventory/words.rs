@@ -32,6 +32,20 @@ pub(super) fn plain(name: &str) -> String {
 
 /// Words after a subject, or whole assertions, that want one value. Sorted.
 const EXACT: &str = "\
+    equalerror eqerror isequalbycomparingto isequalbycomparingtofield isequaltocomparingfieldbyfield \
+    isequaltonormalizingnewlines hastostring comparesequalto areequal aresame areequivalent arealike \
+    strictsame propequal propstrictequal assertstrictequals assertcontentequals \
+    assertjsonstringequalsjsonstring assertjsonstringequalsjsonfile assertxmlstringequalsxmlstring \
+    assertxmlfileequalsxmlfile assertstringequalsfile assertfileequals assertobjectequals assertjsonequals \
+    assertexactjson assertstatus assertexitcode assertequalvalues equalvalues equalexportedvalues exactly \
+    isexactly yamleq jsoneqf tobecalledwith tobecalledtimes lastcalledwith nthcalledwith toberesolvedto \
+    toberejectedwith tomatchfilesnapshot tomatchimagesnapshot assertronsnapshot asserttomlsnapshot \
+    assertcsvsnapshot assertcompactjsonsnapshot assertbinarysnapshot assertcmdsnapshot shouldbeequalto \
+    shouldbeequal shouldequaljson shouldcontainexactly shouldbetrue \
+    shouldbefalse shouldbenull beequalto beexactly assertdocumenttitle assertarraysequal assertallequal \
+    assertdatasetequal assertindexequal asserttablerows assertjsonvalidationerrors assertequaldeep cmp \
+    cmpdeeply assertqueryresultequals assertquerysetequal assertnumqueries assertjsonequal assertxmlequal \
+    asserthtmlequal asserturlequal \
     arrayequal assertarrayequal assertarrayequals assertcalledoncewith assertcalledwith \
     assertdictequal asserteq assertequal assertequals assertframeequal assertidentical assertis assertisfalse \
     assertisnone assertistrue assertiterableequals assertlinesmatch assertlistequal assertmultilineequal \
@@ -51,12 +65,19 @@ const EXACT: &str = "\
 
 /// Words that want every element, in whatever order. Sorted.
 const MEMBERS: &str = "\
+    containsonly containsonlyelementsof hassameelementsas containsexactlyelementsof \
+    assertequalscanonicalizing shouldcontainonly shouldcontainall beequivalentto equivalent assertequivalent \
+    isequalorder containsinanyorder arecollectionequivalent assertarraysaresimilar onlycontain consistof \
     all alleq allmatch allsatisfy everyitem assertcountequal assertsameelements assertunorderedequal containexactly containexactlyinanyorder \
     containsexactlyinanyorder elementsmatch equivalentto isequivalentto matcharray matchelements samedeepmembers \
     samemembers shouldcontainexactlyinanyorder toequalcanonicalizing";
 
 /// Words that only want the kind of a value.
 const TYPE: &str = "\
+    assertis assertisnot beoftype beassignableto shouldbeinstanceof shouldbetypeof throwasync \
+    throwexactlyasync throwexactly throwsexception throwsexceptionasync assertinstance instance type \
+    isinstanceoftype implements shouldthrowexactly assertthrowsexactly assertthrowsasync havetypeof \
+    catcherror \
     a an assertfailswith assertinstanceof assertisinstance assertkindof assertraises assertthrows bea beakindof \
     bean beaninstanceof beinstanceof bekindof dothrow expectexception instanceof isa iserr isinstance \
     isinstanceof iserror iskindof isnone isok issome istype kindof mustbeinstanceof mustbekindof mustraise \
@@ -65,6 +86,8 @@ const TYPE: &str = "\
 
 /// Words that any value will do for.
 const TRUTHY: &str = "\
+    notthrow notthrowasync notpanics assertdoesnotthrow assertdoesnotraise shouldnotthrowany notbenullorempty \
+    assertnothing asserthasnoerrors isnotnullorempty havehappened \
     any assertcalled assertisnotnone assertnotempty assertnothingraised assertnotnil assertnotnull befalsey \
     befalsy bepresent betruthy called defined didnotraise doesnotthrow exist exists isdefined isfalsy isnotempty \
     isnotnil isnotnull isnotundefined istruthy noerror notempty notnil notnull notok nothrow ok present \
@@ -77,13 +100,13 @@ const TRUTH: &str = "\
 
 /// Matchers in the place of a value that many values fit.
 const LOOSE: &str = "\
-    any anything anystring anyint anylong arraycontaining arrayincluding closeto hashincluding instanceof kindof \
+    any anything anystring anyint anylong anyboolean anydouble anylist anymap anyvararg anycontext ofany argany arraycontaining arrayincluding closeto hashincluding instanceof kindof \
     objectcontaining stringcontaining stringincluding stringmatching approx anyorder anynumber isa notnull \
     dirtyequals";
 
 /// Of these, the ones that every value fits.
 const ANYTHING: &str = "\
-    any anything notnull ignore isany";
+    any anything notnull ignore isany anycontext";
 
 pub(super) fn is_truth(word: &str) -> bool {
     listed(TRUTH, word)
@@ -177,6 +200,57 @@ pub(super) fn is_part_word(word: &str) -> bool {
         "partialdeepstrictequal",
         "within",
         "fileexists",
+        "startswith",
+        "endswith",
+        "inrange",
+        "notinrange",
+        "single",
+        "collection",
+        "matches",
+        "doesnotcontain",
+        "doesnotmatch",
+        "greaterthan",
+        "lessthan",
+        "greaterthanorequalto",
+        "lessthanorequalto",
+        "isempty",
+        "arenotequal",
+        "arenotsame",
+        "condition",
+        "regexp",
+        "notcontains",
+        "notregexp",
+        "withinduration",
+        "panicswithvalue",
+        "panicswitherror",
+        "notpanics",
+        "eventually",
+        "never",
+        "httpstatuscode",
+        "httpbodycontains",
+        "indeltaslice",
+        "objectmatch",
+        "step",
+        "verifysteps",
+        "oneof",
+        "include",
+        "deepinclude",
+        "nestedproperty",
+        "sizeof",
+        "haskey",
+        "haskeys",
+        "includemembers",
+        "includedeepmembers",
+        "includeorderedmembers",
+        "hasallkeys",
+        "hasanykeys",
+        "containsallkeys",
+        "notinclude",
+        "isatleast",
+        "isatmost",
+        "operator",
+        "changes",
+        "calledwith",
     ];
     words.contains(&word)
 }
@@ -190,6 +264,19 @@ pub(super) fn is_go_assertion(word: &str) -> bool {
     listed(words, word)
 }
 
+/// Wants a value that is not none.
+pub(super) fn is_there(word: &str) -> bool {
+    let words = "\
+        isnotnull notnull assertnotnull isnotnil notnil assertnotnil isnotnone assertisnotnone notbenull \
+        shouldnotbenull xctassertnotnil assertisnotnull";
+    listed(words, word)
+}
+
+/// Wants that there is no error, in the words of Go's libraries.
+pub(super) fn is_no_error(word: &str) -> bool {
+    listed("noerror noerrorf noerr nilerror nilerr cmpnoerror", word)
+}
+
 /// Holds other assertions and is none itself.
 pub(super) fn groups(word: &str) -> bool {
     listed(
@@ -200,7 +287,10 @@ pub(super) fn groups(word: &str) -> bool {
 
 /// Objects whose methods are assertions.
 pub(super) fn is_assertion_library(word: &str) -> bool {
-    listed("assert require chai assertions check t tap should", word)
+    let words = "\
+        assert require chai assertions check t tap should collectionassert stringassert classicassert fileassert \
+        directoryassert softassert is qt td must verify";
+    listed(words, word)
 }
 
 /// What makes a test fail wherever it stands.

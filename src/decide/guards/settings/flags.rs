@@ -161,6 +161,7 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
     for flag in &lost {
         match () {
             () if listed(STRICT, &flag.name)
+                || listed(BARS, &flag.name)
                 || flag.value == "pipefail"
                 || flag.shown == "-W" && flag.value.starts_with("error") =>
             {

@@ -249,7 +249,9 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let parent = path.len() < 2
         || was
             .keys()
-            .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1]);
+            .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1])
+        // A step of one line that became a map.
+        || was.contains_key(&path[..path.len() - 1]);
     let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {

@@ -100,7 +100,7 @@ const TAKEN_IN: &str = "\
     sources collectcoveragefrom linters plugins extends presets needs types envlist members directory \
     filterwarnings dependson on stages pythonfiles pythonfunctions pythonclasses testdir specpattern requires \
     onlyrules optinrules analyzerrules testsuite file testsourcedirectory projects paths depends testfiles \
-    requiredplugins packages enabledrules rulesdir events jobs workspaces";
+    event requiredplugins packages enabledrules rulesdir events jobs workspaces";
 
 const CONDITIONS: &str = "\
     if when only rules condition runif skipif defaultfilter changes requiredfeatures";
@@ -320,6 +320,12 @@ pub(super) fn is_gate(normal: &str) -> bool {
         .swiftlint.yml sonar-project.properties .codeclimate.yml coveralls.json .coveralls.yml \
         directory.build.props .editorconfig lerna.json guardfile phpcs.xml .travis.yml .drone.yml appveyor.yml \
         .gitlab-ci.yml .simplecov infection.json infection.json5 hadolint.yaml .hadolint.yaml .shellcheckrc .standard.yml .erb-lint.yml .reek.yml \
+        .woodpecker.yml .woodpecker.yaml .drone.yaml .cirrus.yml wercker.yml codefresh.yml buildspec.yml buildspec.yaml \
+        .onedev-buildspec.yml semaphore.yml .semaphore.yml .pipelines.yml bunfig.toml \
+        .oxlintrc.json oxlint.json .markdownlint.json .yamllint .yamllint.yml .ansible-lint .sqlfluff \
+        .jshintrc .pa11yci lighthouserc.json .lighthouserc.json .size-limit.json bundlesize.config.json \
+        pytest.toml .bandit bandit.yaml .semgrep.yml .gitleaks.toml .trivyignore .hadolint.yml \
+        .testcoverage.yml .octocov.yml tslint.json \
         analysis_options.yaml buildkite.yml .babelrc lefthook-local.yml .rspec-local simplecov.rb gradle.properties maven.config .swcrc";
     let dirs = [
         "/.github/workflows/",
@@ -328,6 +334,13 @@ pub(super) fn is_gate(normal: &str) -> bool {
         "/.gitlab/",
         "/.buildkite/",
         "/.woodpecker/",
+        "/.forgejo/workflows/",
+        "/.gitea/workflows/",
+        "/.builds/",
+        "/.tekton/",
+        "/.semaphore/",
+        "/.azuredevops/",
+        "/.harness/",
         "/.ci/",
         "/.config/nextest",
         "/.cargo/",

@@ -159,6 +159,12 @@ fn gates(diff: &Diff, files: &[File<'_>], file: &File<'_>) -> bool {
         "gate",
         "audit",
         "coverage",
+        "cover",
+        "quality",
+        "typecheck",
+        "preflight",
+        "enforce",
+        "assert",
     ];
     let name = file.name();
     let named = name

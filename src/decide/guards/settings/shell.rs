@@ -41,6 +41,8 @@ pub(super) fn commands(script: &str, default: Default) -> Vec<Command> {
         pending: Vec::new(),
         fed: Vec::new(),
         tried: Vec::new(),
+        grouped: false,
+        excused: Vec::new(),
     };
     let mut words: Vec<String> = Vec::new();
     let mut line = 0;
@@ -97,10 +99,21 @@ struct State {
     fed: Vec<usize>,
     /// Commands in whose place the last one runs.
     tried: Vec<usize>,
+    /// A group in braces stands behind `||`.
+    grouped: bool,
+    /// Commands that the open group excuses, until it ends with a failure.
+    excused: Vec<usize>,
 }
 
 impl State {
     fn end(&mut self, mut words: Vec<String>, op: &str, line: usize, out: &mut Vec<Command>) {
+        let alternative = out
+            .last()
+            .is_some_and(|c| c.words.last().is_some_and(|w| w == "\u{0}||"));
+        self.grouped = alternative && words.first().is_some_and(|w| w == "{");
+        if words.first().is_some_and(|w| w == "}") {
+            self.excused.clear();
+        }
         while words.first().is_some_and(|w| is_prefix(w)) {
             words.remove(0);
         }
@@ -130,6 +143,15 @@ impl State {
             before.words.pop();
             before.counts = false;
             // A pipe is one command, and its status is excused as a whole.
+            let last = out.len() - 1;
+            self.excused = self
+                .fed
+                .iter()
+                .chain(&self.tried)
+                .copied()
+                .chain([last])
+                .filter(|_| self.grouped)
+                .collect();
             for piped in self.fed.iter().chain(&self.tried) {
                 out[*piped].counts = false;
             }
@@ -139,6 +161,12 @@ impl State {
             before.words.pop();
         }
         let ends = words[0] == "exit" || words[0] == "return";
+        let fails = ends && words.get(1).is_some_and(|c| c != "0") || words[0] == "false";
+        if fails {
+            for command in std::mem::take(&mut self.excused) {
+                out[command].counts = true;
+            }
+        }
         let mut counts = !self.ended && op != "&";
         if op == "|" || op == "|&" {
             self.pending.push(out.len());
@@ -339,6 +367,8 @@ mod tests {
         check("a || true", Default::Stops, "a?, true");
         check("a || echo no", Default::Stops, "a?, echo no");
         check("a || exit 1", Default::Stops, "a, exit 1");
+        check("a || { echo no; exit 1; }", Default::Stops, "a, echo no, exit 1");
+        check("a || { echo no; true; }", Default::Stops, "a?, echo no, true");
         check("a | tee x", Default::Stops, "a?, tee x");
         check(
             "set -o pipefail\na | tee x",
