@@ -163,7 +163,7 @@ fn beside<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
     }
     candidates
         .iter()
-        .filter(|c| meant.contains(&c.normal))
+        .filter(|c| meant.contains(c.normal.as_ref()))
         .map(|c| c.path)
         .collect()
 }
