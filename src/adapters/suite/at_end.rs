@@ -3,18 +3,35 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use super::{Readout, SuiteOptions, cargo::harness_name, command::Prepared, room};
+use super::{
+    Readout, SuiteOptions,
+    cargo::harness_name,
+    command::{Prepared, write},
+    room,
+};
 use crate::model::evidence::TestStatus;
 
-pub(super) const FILE: &str = "at-end.sh";
-pub(super) const SCRIPT: &str = "program=$1\nshift\nexec \"$program\" \"$@\" \"--logfile=$0.$$\"\n";
+const FILE: &str = "at-end.sh";
+const SCRIPT: &str = "program=$1\nshift\nexec \"$program\" \"$@\" \"--logfile=$0.$$\"\n";
 
 /// A list that is longer is not read.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Has cargo start each test program with the script. Nothing where the repository has them started in its own way: cargo
 /// takes one.
-pub(super) fn starts(prepared: &mut Prepared, script: &str) {
+pub(super) fn keep_lists(
+    prepared: &mut Prepared,
+    dir: &Path,
+    room: &room::Room,
+    options: &SuiteOptions,
+) -> Result<(), String> {
+    if !is_the_owners(dir, options) {
+        starts(prepared, &write(room, FILE, SCRIPT)?);
+    }
+    Ok(())
+}
+
+fn starts(prepared: &mut Prepared, script: &str) {
     let at = prepared.args.iter().position(|word| word == "--no-fail-fast");
     let at = at.map_or(prepared.args.len(), |at| at + 1);
     let place = serde_json::Value::from(script);
@@ -24,7 +41,7 @@ pub(super) fn starts(prepared: &mut Prepared, script: &str) {
 }
 
 /// Whether the base, or the owner's environment, names what starts test programs.
-pub(super) fn is_the_owners(dir: &Path, options: &SuiteOptions) -> bool {
+fn is_the_owners(dir: &Path, options: &SuiteOptions) -> bool {
     let base = options.reference.as_deref().unwrap_or(dir);
     let files = [".cargo/config.toml", ".cargo/config"].map(|path| fs::read_to_string(base.join(path)));
     let named = files.into_iter().flatten().any(|text| text.contains("runner"));

@@ -271,12 +271,6 @@ pub(super) fn prepare(
     let report = room.dir.join("report");
     let only = options.only.as_ref();
     let write = |name: &str, text: &str| write(room, name, text);
-    let keep_lists = |prepared: &mut Prepared| -> Result<(), String> {
-        if !at_end::is_the_owners(dir, options) {
-            at_end::starts(prepared, &write(at_end::FILE, at_end::SCRIPT)?);
-        }
-        Ok(())
-    };
     let mut prepared = Prepared {
         program: PathBuf::new(),
         args: Vec::new(),
@@ -343,14 +337,14 @@ pub(super) fn prepare(
                     .extend(only.ids.iter().filter_map(|id| super::cargo::harness_name(id)));
             }
             prepared.env = owned(&super::cargo::ENV);
-            keep_lists(&mut prepared)?;
+            at_end::keep_lists(&mut prepared, dir, room, options)?;
         }
         Detected::Nextest { program, args } => {
             prepared.program = locate(program, dir, options)?;
             let single = only.map(|only| nextest::only(args, &only.ids)).unwrap_or_default();
             prepared.args = [args.as_slice(), &nextest::FORMAT.map(str::to_owned), &single].concat();
             prepared.env = owned(&nextest::ENV);
-            keep_lists(&mut prepared)?;
+            at_end::keep_lists(&mut prepared, dir, room, options)?;
         }
         Detected::Go { program, command } => {
             prepared.program = locate(program, dir, options)?;
@@ -376,7 +370,7 @@ fn owned(env: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// Puts a file of ours into the room of a run, and names it.
-fn write(room: &Room, name: &str, text: &str) -> Result<String, String> {
+pub(super) fn write(room: &Room, name: &str, text: &str) -> Result<String, String> {
     let path = room.dir.join(name);
     fs::write(&path, text).map_err(|error| format!("could not write {}: {error}", path.display()))?;
     Ok(path.to_string_lossy().into_owned())
