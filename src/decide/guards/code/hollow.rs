@@ -307,7 +307,7 @@ fn looks_elsewhere(file: &File<'_>, old: &Ast<'_>, new: &Ast<'_>, texts: &Texts<
         };
         let made = texts.was(&to).is_none();
         let still = texts
-            .new(&from)
+            .is(&from)
             .and_then(|t| parse(t, Grammar::Script))
             .is_some_and(|ast| makes(&ast, &name));
         if from != to && made && still {
