@@ -160,6 +160,7 @@ fn beside<'d>(diff: &Diff, candidates: &[Candidate<'d>]) -> Vec<&'d Vec<u8>> {
             meant.insert(format!("{bare}.{end}"));
         }
         meant.extend(path.strip_suffix("/__init__.py").map(|package| format!("{package}.py")));
+        meant.remove(&path);
     }
     candidates
         .iter()

@@ -433,7 +433,7 @@ fn is_table_of_answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id) -> bool {
     if only_reckoned_with(ast, id) {
         return false;
     }
-    pairs.iter().any(|pair| {
+    let known = |pair: &Id| {
         let [key, answer] = ast.kids(*pair) else { return false };
         let literals: Vec<Id> = ast.walk(*answer).filter(|n| is_literal(ast, *n)).collect();
         let made = matches!(ast.kind(*answer), Kind::List | Kind::Map);
@@ -455,7 +455,14 @@ fn is_table_of_answers(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id) -> bool {
             return true;
         }
         !is_trivial(&input) && (local || whole) && tests.know(&[input], &outputs)
-    }) || super::written::is_looked_up(tests, ast, id, &pairs)
+    };
+    // A table of which tests know a part is about something; of answers they know most.
+    let telling = |p: &&Id| {
+        let key = ast.kids(**p).first().filter(|k| is_literal(ast, **k));
+        key.is_none_or(|k| !is_trivial(&value(ast, *k)))
+    };
+    let many = 2 * pairs.iter().filter(|p| known(p)).count() > pairs.iter().filter(telling).count();
+    many || super::written::is_looked_up(tests, ast, id, &pairs)
 }
 
 /// A local table of which every use is a part of a sum or product: rates, and no results.

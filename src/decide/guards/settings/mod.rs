@@ -35,7 +35,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
         let mut judged = Judged::default();
         if is_script(file) && gates(diff, files, file) {
             script(file, &mut judged);
-        } else if keys::is_gate(&file.normal) {
+        } else if keys::is_gate(&file.normal)
+            && !(file.change.old.is_none() && rivals::holds_for_nothing(diff, &file.normal))
+        {
             gate(file, &texts, &mut judged);
         }
         if is_script(file) && judged.hits.is_empty() {

@@ -66,6 +66,15 @@ fn is_above(own: &str, folder: &str) -> bool {
     own.is_empty() || folder.starts_with(&format!("{own}/"))
 }
 
+/// New settings of a folder in which nothing of the base stands: they hold for what is new.
+pub(super) fn holds_for_nothing(diff: &Diff, path: &str) -> bool {
+    let folder = TOOLS.iter().filter(|t| t.nested).find_map(|tool| tool.folder(path));
+    folder.is_some_and(|folder| {
+        let start = format!("{folder}/");
+        !folder.is_empty() && !diff.around.paths.iter().any(|p| normal(p).starts_with(&start))
+    })
+}
+
 /// A file that a tool takes its settings from, on one side.
 struct Winner {
     path: String,
@@ -223,11 +232,12 @@ fn compared(tool: &Tool, old: &Winner, new: &Winner) -> Vec<Hit> {
         ]
         .iter()
         .any(|w| new.text.contains(w));
-        if takes_over(&is) || imports {
+        let added = takes_over(&is) || imports;
+        if added {
             let said: BTreeSet<Vec<String>> = is.iter().map(|s| s.path.clone()).collect();
             is.extend(old.settings.iter().filter(|s| !said.contains(&s.path)).cloned());
         }
-        judge::settings(&old.settings, &is, true, &mut judged);
+        judge::settings(&old.settings, &is, !added, &mut judged);
     }
     for hit in &mut judged.hits {
         hit.why = format!("this file takes the place of {}: {}", old.path, hit.why);
