@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Case, Check, Inventory, Role,
+    Case, Inventory, Role,
     bag::Bag,
     cover::{Cover, counts_itself, covers, covers_in_another_form, stands_in_exact, stands_in_whole, weaker},
     outside::{Beside, checked, follows, told_apart, told_by_record},
