@@ -72,6 +72,8 @@ mod data_tests;
 #[cfg(test)]
 mod figures_tests;
 #[cfg(test)]
+mod forms_tests;
+#[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;

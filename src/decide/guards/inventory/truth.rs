@@ -4,6 +4,10 @@ use super::words::{self, Strength, plain};
 use crate::decide::guards::syntax::{Ast, Grammar, Id, Kind, literal};
 
 /// What one assertion claims, before the names in it are followed.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the claim, and all of them go together"
+)]
 #[derive(Debug, Clone)]
 pub(super) struct Claim {
     pub(super) strength: Strength,

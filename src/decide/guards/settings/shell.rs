@@ -88,6 +88,10 @@ fn is_joined(script: &str, command: &Command) -> bool {
         .is_some_and(|l| l.contains("&&") && l.contains(first) && !l.contains(';'))
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the shell, and all of them go together"
+)]
 struct State {
     stops: bool,
     pipefail: bool,
