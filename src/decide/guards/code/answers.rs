@@ -1,6 +1,9 @@
 //! Rule `special-cased`: a branch of the source that answers the inputs of a test by their values.
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{fresh, reject};
 use crate::decide::guards::{
@@ -16,7 +19,34 @@ pub(super) struct Tests<'x, 'd> {
     diff: &'x Diff,
     files: &'x [File<'d>],
     trees: &'x Trees<'d>,
-    examples: OnceCell<Vec<BTreeSet<String>>>,
+    examples: OnceCell<Examples>,
+}
+
+/// One list a check, and which of them have a value.
+struct Examples {
+    all: Vec<BTreeSet<String>>,
+    with: BTreeMap<String, Vec<usize>>,
+}
+
+impl Examples {
+    fn of(all: Vec<BTreeSet<String>>) -> Self {
+        let mut with: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, values) in all.iter().enumerate() {
+            for value in values {
+                with.entry(value.clone()).or_default().push(at);
+            }
+        }
+        Self { all, with }
+    }
+
+    /// One of them has all of these. Those with the rarest value are looked at.
+    fn have(&self, values: &[&String]) -> bool {
+        let with = |value: &&String| self.with.get(*value).map_or(&[][..], Vec::as_slice);
+        match values.iter().map(with).min_by_key(|ids| ids.len()) {
+            Some(ids) => ids.iter().any(|at| values.iter().all(|v| self.all[*at].contains(*v))),
+            None => !self.all.is_empty(),
+        }
+    }
 }
 
 impl<'x, 'd> Tests<'x, 'd> {
@@ -68,10 +98,8 @@ impl<'x, 'd> Tests<'x, 'd> {
 
     /// One check has all of these.
     fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
-        self.examples
-            .get_or_init(|| self.read())
-            .iter()
-            .any(|e| inputs.iter().all(|i| e.contains(i)) && outputs.iter().all(|o| e.contains(o)))
+        let values: Vec<&String> = inputs.iter().chain(outputs).collect();
+        self.examples.get_or_init(|| Examples::of(self.read())).have(&values)
     }
 }
 
