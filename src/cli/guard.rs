@@ -27,7 +27,8 @@ pub struct GuardArgs {
     /// Folder with the tree after the change, instead of a diff
     #[arg(long, value_name = "DIR")]
     head: Option<PathBuf>,
-    /// JSON: {"kind": "bugfix" | "behaviour-change", "declared_paths": [...]}
+    /// JSON: {"kind": "bugfix" | "behaviour-change", "declared_paths": [...]}; a behaviour change may rewrite what a test
+    /// expects where both the source and that test are declared, each by its exact path (a folder or a pattern is none)
     #[arg(long, value_name = "FILE")]
     task: Option<PathBuf>,
     /// More paths that a person has to look at, as a pattern (may be repeated)
@@ -38,7 +39,7 @@ pub struct GuardArgs {
     sarif: bool,
 }
 
-/// What a ticket file may say; more than this is left alone.
+/// What a ticket file may say. A title and the like are left alone, what looks like one of these keys is not.
 #[derive(Debug, Deserialize)]
 struct Task {
     #[serde(default)]
@@ -93,6 +94,11 @@ fn ticket(args: &GuardArgs) -> Result<Ticket> {
             .advise(r#"a ticket is {"kind": "bugfix"} or {"kind": "behaviour-change", "declared_paths": ["src/a.py"]}"#)
     };
     let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    let keys: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if let Some(key) = keys.keys().find(|key| is_meant(key)) {
+        return Err(wrong(format!("{key:?} is no key of a ticket")).into());
+    }
     let task: Task = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(Ticket {
         kind: match task.kind {
@@ -101,4 +107,33 @@ fn ticket(args: &GuardArgs) -> Result<Ticket> {
         },
         declared: task.declared_paths,
     })
+}
+
+/// Another spelling of a key that counts: taken in silence, it would count for nothing.
+fn is_meant(key: &str) -> bool {
+    let bare: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    let bare = bare.to_lowercase();
+    !matches!(key, "kind" | "declared_paths") && (bare == "kind" || bare.contains("declar") || bare == "paths")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_meant;
+
+    #[test]
+    fn another_spelling_of_a_key_is_named() {
+        for key in [
+            "declaredpaths",
+            "declaredPaths",
+            "Declared_Paths",
+            "declared",
+            "paths",
+            "Kind",
+        ] {
+            assert!(is_meant(key), "{key}");
+        }
+        for key in ["kind", "declared_paths", "title", "id", "why", "path_of_the_report"] {
+            assert!(!is_meant(key), "{key}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! One attempt: a worktree from our own mirror, an agent that edits it, our own walk of the tree into a commit. What the
 //! agent says is kept as said; what it made is judged later, on git objects.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -15,7 +18,7 @@ use super::{
 use crate::{
     adapters::{
         agents::{AgentOutcome, Role},
-        git::{self, Mirror, Walked},
+        git::{self, Mirror, WalkLimits, Walked},
     },
     config::Repo,
     decide::{
@@ -138,7 +141,13 @@ async fn commit(
         facts.cause.signature.short(),
         attempt.agent
     );
-    let walked = mirror.commit_walk(&attempt.base, tree, &parents, &message).await?;
+    let limits = WalkLimits {
+        time: time_left(ctx, attempt),
+        ..WalkLimits::default()
+    };
+    let walked = mirror
+        .commit_walk_within(&attempt.base, tree, &parents, &message, limits)
+        .await?;
     Ok(match walked {
         Walked::NoChange => AttemptOutcome::NoChange,
         Walked::Refused(why) => AttemptOutcome::Refused(why),
@@ -149,6 +158,13 @@ async fn commit(
             AttemptOutcome::Committed
         }
     })
+}
+
+/// What is left of the attempt; a fixer that took all of it still gets its tree read.
+fn time_left(ctx: &Ctx, attempt: &Attempt) -> Duration {
+    let gone = (ctx.now() - attempt.started).to_std().unwrap_or_default();
+    let left = ctx.config.limits.attempt_wall.saturating_sub(gone);
+    left.max(Duration::from_mins(1))
 }
 
 /// The base alone for a first push; the pushed head, and the base when it moved, from then on.

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     GitError, GitErrorKind, Mirror, Result, TreeEntry, WalkLimits, Walked, sweep,
-    walk::{Base, Stop, Walk, like_dot_git},
+    walk::{Base, Held, Stop, Walk, like_dot_git},
     work::{absolute, beside, new_file, private_dir},
 };
 use crate::model::Sha;
@@ -20,13 +20,20 @@ use crate::model::Sha;
 const IGNORE_CAP: u64 = 1 << 20;
 
 impl Mirror {
-    /// Commits what the files in `tree_dir` differ from `base`, with `parents` (none: `base`). Call it when the child
-    /// is dead. Ignored are only new paths that the rules of the base ignore.
-    pub async fn commit_walk(&self, base: &Sha, tree_dir: &Path, parents: &[Sha], message: &str) -> Result<Walked> {
+    #[cfg(test)]
+    pub(super) async fn commit_walk(
+        &self,
+        base: &Sha,
+        tree_dir: &Path,
+        parents: &[Sha],
+        message: &str,
+    ) -> Result<Walked> {
         self.commit_walk_within(base, tree_dir, parents, message, WalkLimits::default())
             .await
     }
 
+    /// Commits what the files in `tree_dir` differ from `base`, with `parents` (none: `base`). Call it when the child
+    /// is dead. Ignored are only new paths that the rules of the base ignore.
     pub async fn commit_walk_within(
         &self,
         base: &Sha,
@@ -68,7 +75,14 @@ impl Mirror {
         self.write_rules(entries, scratch).await?;
         let base: Base = entries
             .iter()
-            .map(|e| (e.path.clone(), (e.mode, e.id.as_str().to_owned())))
+            .map(|e| {
+                let held = Held {
+                    mode: e.mode,
+                    id: e.id.as_str().to_owned(),
+                    size: e.size,
+                };
+                (e.path.clone(), held)
+            })
             .collect();
         let outcome = async {
             let mut walk = Walk::open(tree_dir, &base, limits)?;
@@ -86,7 +100,7 @@ impl Mirror {
                     .filter(|d| !ignored.contains(&[d, b"/".as_slice()].concat()))
                     .collect();
             }
-            Ok(walk.finish())
+            Ok(walk.finish()?)
         };
         match outcome.await {
             Ok(edits) => Ok(Ok(edits)),

@@ -180,6 +180,7 @@ async fn what_cannot_be_committed_is_refused_by_name() {
         depth: 2,
         file: 10,
         total: 15,
+        ..WalkLimits::default()
     };
     let within = async || {
         world
@@ -200,6 +201,73 @@ async fn what_cannot_be_committed_is_refused_by_name() {
     fs::remove_file(tree.join("fourth")).unwrap();
     fs::create_dir_all(tree.join("1/2/3")).unwrap();
     assert!(refused(within().await).contains("deeper than 2"));
+}
+
+/// Eight terabytes take hours to read: only a refusal by the size ends.
+#[tokio::test]
+async fn a_file_of_any_size_is_refused_unread() {
+    let large = "x".repeat(100);
+    let (world, base, paths) = attempt(&[add("kept.bin", &large), add("grown.bin", &large)]).await;
+    let limits = WalkLimits {
+        file: 10,
+        ..WalkLimits::default()
+    };
+    let within = async || {
+        let walked = world
+            .mirror
+            .commit_walk_within(&base, &paths.tree, &[], "m", limits)
+            .await;
+        walked.unwrap()
+    };
+    // Larger than what may change, and as it was.
+    assert_eq!(within().await, Walked::NoChange);
+    let sparse = |name: &str| {
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(paths.tree.join(name))
+            .unwrap();
+        file.set_len(1 << 43).unwrap();
+    };
+    sparse("new.bin");
+    assert_eq!(refused(within().await), "new.bin is larger than 10 bytes");
+    fs::remove_file(paths.tree.join("new.bin")).unwrap();
+    sparse("grown.bin");
+    assert_eq!(refused(within().await), "grown.bin is larger than 10 bytes");
+    fs::write(paths.tree.join("grown.bin"), "y".repeat(100)).unwrap();
+    assert_eq!(refused(within().await), "grown.bin is larger than 10 bytes");
+}
+
+#[tokio::test]
+async fn many_files_and_a_long_walk_are_refused_with_the_number() {
+    let (world, base, paths) = attempt(&[add("a", "1\n"), add("b", "2\n")]).await;
+    let within = async |limits: WalkLimits| {
+        let walked = world
+            .mirror
+            .commit_walk_within(&base, &paths.tree, &[], "m", limits)
+            .await;
+        walked.unwrap()
+    };
+    let usual = WalkLimits::default();
+    let three = WalkLimits { changed: 3, ..usual };
+    fs::write(paths.tree.join("a"), "changed\n").unwrap();
+    fs::remove_file(paths.tree.join("b")).unwrap();
+    fs::write(paths.tree.join("c"), "new\n").unwrap();
+    commit(within(three).await);
+    fs::write(paths.tree.join("d"), "new\n").unwrap();
+    assert_eq!(refused(within(three).await), "more than 3 files are changed");
+    // `.git` is a name as well.
+    let names = WalkLimits { names: 3, ..usual };
+    let why = "more than 3 files and directories in the tree";
+    assert_eq!(refused(within(names).await), why);
+    commit(within(WalkLimits { names: 4, ..usual }).await);
+    let time = WalkLimits {
+        time: std::time::Duration::ZERO,
+        ..usual
+    };
+    let why = "its files cannot be read in the 0 minutes that were left of limits.attempt_minutes";
+    assert_eq!(refused(within(time).await), why);
 }
 
 #[tokio::test]

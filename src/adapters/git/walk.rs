@@ -6,6 +6,7 @@ use std::{
     ffi::CString,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -15,32 +16,49 @@ use rustix::{
 use sha1::{Digest as _, Sha1};
 
 use super::{FileEdit, shown_path};
+use crate::adapters::clock;
 
 /// What a child's tree may come to. Beyond it the attempt is refused, not cut.
 #[derive(Debug, Clone, Copy)]
 pub struct WalkLimits {
     /// Entries that are not ignored.
     pub entries: usize,
+    /// Names on disk, ignored ones too.
+    pub names: usize,
     pub depth: usize,
+    /// Files that differ from the base, removed ones too.
+    pub changed: usize,
     /// Bytes of one changed file.
     pub file: u64,
     /// Bytes of all changed files.
     pub total: u64,
+    /// How long it may all take.
+    pub time: Duration,
 }
 
 impl Default for WalkLimits {
     fn default() -> Self {
         Self {
             entries: 300_000,
+            names: 1_000_000,
             depth: 80,
+            changed: 2_000,
             file: 8 << 20,
             total: 32 << 20,
+            time: Duration::from_mins(10),
         }
     }
 }
 
-/// Mode and blob id of each path of the base.
-pub(super) type Base = BTreeMap<Vec<u8>, (u32, String)>;
+/// What each path of the base holds.
+pub(super) type Base = BTreeMap<Vec<u8>, Held>;
+
+pub(super) struct Held {
+    pub(super) mode: u32,
+    pub(super) id: String,
+    /// None of a submodule.
+    pub(super) size: Option<u64>,
+}
 
 pub(super) const SUBMODULE: u32 = 0o160_000;
 pub(super) const LINK: u32 = 0o120_000;
@@ -83,6 +101,8 @@ pub(super) struct Walk<'a> {
     root: OwnedFd,
     base: &'a Base,
     limits: WalkLimits,
+    until: Option<Instant>,
+    names: usize,
     entries: usize,
     total: u64,
     seen: std::collections::BTreeSet<Vec<u8>>,
@@ -99,6 +119,8 @@ impl<'a> Walk<'a> {
             root,
             base,
             limits,
+            until: clock::instant().checked_add(limits.time),
+            names: 0,
             entries: 0,
             total: 0,
             seen: std::collections::BTreeSet::new(),
@@ -107,14 +129,21 @@ impl<'a> Walk<'a> {
     }
 
     /// What stands in these directories (`""` is the root). Names that git keeps for itself stop the walk.
-    pub(super) fn level(&self, dirs: &[Vec<u8>]) -> Result<Level, Stop> {
+    pub(super) fn level(&mut self, dirs: &[Vec<u8>]) -> Result<Level, Stop> {
         let mut level = Level {
             dirs: Vec::new(),
             others: Vec::new(),
         };
         for dir in dirs {
+            self.in_time()?;
             let fd = self.descend(dir)?;
-            for name in names(fd.as_fd()).map_err(|e| io(dir, e))? {
+            let room = self.limits.names - self.names;
+            let Some(found) = names(fd.as_fd(), room).map_err(|e| io(dir, e))? else {
+                let said = format!("more than {} files and directories in the tree", self.limits.names);
+                return Err(Stop::Refused(said));
+            };
+            self.names += found.len();
+            for name in found {
                 if dir.is_empty() && name.as_bytes() == b".git" {
                     continue;
                 }
@@ -125,7 +154,7 @@ impl<'a> Walk<'a> {
                 }
                 let stat = statat(&fd, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| io(&path, e))?;
                 let kind = FileType::from_raw_mode(stat.st_mode);
-                if self.base.get(&path).is_some_and(|(mode, _)| *mode == SUBMODULE) {
+                if self.base.get(&path).is_some_and(|held| held.mode == SUBMODULE) {
                     if kind != FileType::Directory {
                         return Err(Stop::Refused(format!(
                             "the submodule {} was replaced",
@@ -146,6 +175,7 @@ impl<'a> Walk<'a> {
     pub(super) fn read(&mut self, level: &Level, ignored: &std::collections::BTreeSet<Vec<u8>>) -> Result<(), Stop> {
         let mut open: Option<(Vec<u8>, OwnedFd)> = None;
         for (path, kind) in level.others.iter().filter(|(path, _)| !ignored.contains(path)) {
+            self.in_time()?;
             self.entries += 1;
             if self.entries > self.limits.entries {
                 return Err(Stop::Refused(format!(
@@ -163,6 +193,22 @@ impl<'a> Walk<'a> {
             self.note(path, found)?;
         }
         Ok(())
+    }
+
+    fn in_time(&self) -> Result<(), Stop> {
+        if self.until.is_some_and(|until| clock::instant() >= until) {
+            let minutes = self.limits.time.as_secs().div_ceil(60);
+            let said =
+                format!("its files cannot be read in the {minutes} minutes that were left of limits.attempt_minutes");
+            return Err(Stop::Refused(said));
+        }
+        Ok(())
+    }
+
+    /// Told by its size alone: what may not change is not read either.
+    fn too_large(&self, path: &[u8], size: u64) -> bool {
+        let as_before = self.base.get(path).is_some_and(|held| held.size == Some(size));
+        size > self.limits.file && !as_before
     }
 
     /// Mode, blob id, and content unless the file is larger than what may change.
@@ -198,6 +244,9 @@ impl<'a> Walk<'a> {
                     0o100_755
                 };
                 let size = u64::try_from(stat.st_size).unwrap_or(0);
+                if self.too_large(path, size) {
+                    return Err(self.larger(path));
+                }
                 let (id, bytes) = read_file(&file, size, self.limits.file).map_err(|e| io(path, e))?;
                 let Some(id) = id else {
                     return Err(refuse("changing while it is read"));
@@ -212,12 +261,15 @@ impl<'a> Walk<'a> {
 
     fn note(&mut self, path: &[u8], (mode, id, bytes): (u32, String, Option<Vec<u8>>)) -> Result<(), Stop> {
         self.seen.insert(path.to_vec());
-        if self.base.get(path).is_some_and(|(m, i)| *m == mode && *i == id) {
+        if self
+            .base
+            .get(path)
+            .is_some_and(|held| held.mode == mode && held.id == id)
+        {
             return Ok(());
         }
         let Some(bytes) = bytes else {
-            let said = format!("{} is larger than {} bytes", shown_path(path), self.limits.file);
-            return Err(Stop::Refused(said));
+            return Err(self.larger(path));
         };
         self.total += bytes.len() as u64;
         if self.total > self.limits.total {
@@ -230,20 +282,39 @@ impl<'a> Walk<'a> {
             path: path.to_vec(),
             new: Some((mode, bytes)),
         });
+        self.few(self.edits.len())
+    }
+
+    fn larger(&self, path: &[u8]) -> Stop {
+        Stop::Refused(format!(
+            "{} is larger than {} bytes",
+            shown_path(path),
+            self.limits.file
+        ))
+    }
+
+    fn few(&self, changed: usize) -> Result<(), Stop> {
+        if changed > self.limits.changed {
+            let said = format!("more than {} files are changed", self.limits.changed);
+            return Err(Stop::Refused(said));
+        }
         Ok(())
     }
 
     /// All edits against the base: removals first, so that a file can take the place of a directory.
-    pub(super) fn finish(self) -> Vec<FileEdit> {
+    pub(super) fn finish(mut self) -> Result<Vec<FileEdit>, Stop> {
         let gone = self
             .base
             .iter()
-            .filter(|(path, (mode, _))| *mode != SUBMODULE && !self.seen.contains(*path))
+            .filter(|(path, held)| held.mode != SUBMODULE && !self.seen.contains(*path))
             .map(|(path, _)| FileEdit {
                 path: path.clone(),
                 new: None,
             });
-        gone.chain(self.edits).collect()
+        let mut edits: Vec<FileEdit> = gone.collect();
+        edits.append(&mut self.edits);
+        self.few(edits.len())?;
+        Ok(edits)
     }
 
     pub(super) fn too_deep(&self, depth: usize) -> Result<(), Stop> {
@@ -282,16 +353,20 @@ fn open_dir(at: BorrowedFd<'_>, path: impl rustix::path::Arg) -> Result<OwnedFd,
     openat(at, path, flags, Mode::empty())
 }
 
-fn names(dir: BorrowedFd<'_>) -> Result<Vec<CString>, Errno> {
+/// In order; none when there are more than `room`.
+fn names(dir: BorrowedFd<'_>, room: usize) -> Result<Option<Vec<CString>>, Errno> {
     let mut out = Vec::new();
     for entry in Dir::read_from(dir)? {
         let name = entry?.file_name().to_owned();
         if !matches!(name.as_bytes(), b"." | b"..") {
+            if out.len() == room {
+                return Ok(None);
+            }
             out.push(name);
         }
     }
     out.sort();
-    Ok(out)
+    Ok(Some(out))
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {

@@ -73,6 +73,7 @@ mod data_tests;
 mod figures_tests;
 #[cfg(test)]
 mod forms_tests;
+mod size_tests;
 #[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]
@@ -292,7 +293,12 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         let shown = redactor.redact(&change.shown());
         findings.extend(hits.into_iter().map(|hit| hit.finding(&shown)));
     }
-    for (at, hit) in layers(diff, policy) {
+    let read = if changes.len() > FILES {
+        Vec::new()
+    } else {
+        layers(diff, policy)
+    };
+    for (at, hit) in read {
         let shown = redactor.redact(&changes[at].shown());
         findings.push(hit.finding(&shown));
     }
@@ -302,6 +308,7 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
     findings.extend(
         size(counted_lines, counted_files, policy)
             .into_iter()
+            .chain(too_many(changes.len()))
             .map(|hit| hit.finding("")),
     );
     for finding in &mut findings {
@@ -318,6 +325,14 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         added,
         removed,
     }
+}
+
+/// Changed files that are held against each other; beyond, a person looks.
+const FILES: usize = 5_000;
+
+fn too_many(files: usize) -> Option<Hit> {
+    let why = format!("{files} changed files, at most {FILES} are read as code; a person has to judge them");
+    (files > FILES).then(|| Hit::new("too-large", GuardVerdict::NeedsHuman, why))
 }
 
 /// Findings of the layers that read what changed in a text, each with the index of its file.

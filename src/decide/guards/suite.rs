@@ -24,17 +24,19 @@ pub(super) fn check(
 ) -> Vec<(usize, Hit)> {
     let collect = Collect::of(diff, files, kinds);
     let around = unchanged_helpers(diff, kinds);
+    let source = files.iter().any(|f| f.is_source() && f.old != f.new);
+    let (before, after) = (helpers(files, &trees.old, &around), helpers(files, &trees.new, &around));
+    let none = Foreign::default();
     let mut hits = Vec::new();
     let mut tests = Vec::new();
     let mut places = Vec::new();
     for (at, file) in files.iter().enumerate() {
         let is_test = matches!(file.kind, Kind::Test(_));
-        let (before, after) = (
-            helpers(files, &trees.old, &around, at),
-            helpers(files, &trees.new, &around, at),
-        );
-        let old = trees.old.get(&at).map(|ast| inventory(ast, is_test, &before));
-        let new = trees.new.get(&at).map(|ast| inventory(ast, is_test, &after));
+        let read = |ast: &Ast<'_>, side: &BTreeMap<Family, Foreign<'_, '_>>| {
+            inventory(ast, is_test, side.get(&family(ast.grammar)).unwrap_or(&none))
+        };
+        let old = trees.old.get(&at).map(|ast| read(ast, &before));
+        let new = trees.new.get(&at).map(|ast| read(ast, &after));
         let unread = if trees.lacks(at, file) {
             Some("the file is too large or too deep to be read, so its change cannot be judged")
         } else if is_test && !(file.grammar.is_none() && by_line::keeps_all(file)) {
@@ -43,7 +45,6 @@ pub(super) fn check(
             None
         };
         if is_test && file.grammar.is_none() {
-            let source = files.iter().any(|f| f.is_source() && f.old != f.new);
             let found = by_line::check(file, source).into_iter();
             hits.extend(found.chain(by_line::uncollected(files, at)).map(|hit| (at, hit)));
         }
@@ -131,11 +132,13 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
             .map(|id| ast.word(id).to_owned())
             .collect()
     };
+    let removed = files.iter().filter(|f| f.change.new.is_none());
+    let removed: BTreeSet<&str> = removed.map(|f| stem(&f.normal)).collect();
     let mut out = Vec::new();
     for (at, old) in trees.old.iter().filter(|(_, a)| a.grammar == Grammar::Rust) {
         let kept = trees.new.get(at).map(&declared).unwrap_or_default();
         for name in declared(old).into_iter().filter(|n| !kept.contains(n)) {
-            let gone = files.iter().any(|f| f.change.new.is_none() && stem(&f.normal) == name);
+            let gone = removed.contains(name.as_str());
             if !gone && files[*at].change.new.is_some() {
                 let why = "the tests of this module are not compiled any more";
                 let hit = Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned());
@@ -223,9 +226,9 @@ fn is_helper(path: &str) -> bool {
 
 /// Helper files that the diff leaves as they are.
 fn unchanged_helpers<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<Ast<'d>> {
-    let changed = |path: &Vec<u8>| diff.changes.iter().any(|c| c.path == *path);
+    let changed: BTreeSet<&Vec<u8>> = diff.changes.iter().map(|c| &c.path).collect();
     let mut out = Vec::new();
-    for (path, bytes) in diff.around.files.iter().filter(|(p, _)| !changed(p)) {
+    for (path, bytes) in diff.around.files.iter().filter(|(p, _)| !changed.contains(p)) {
         let plain = normal(path);
         let beside = matches!(kinds.of(&plain), Kind::Test(_)) && is_helper(&plain);
         if let (true, Some(grammar), Ok(text)) = (beside, Grammar::of(&plain), std::str::from_utf8(bytes)) {
@@ -235,29 +238,29 @@ fn unchanged_helpers<'d>(diff: &'d Diff, kinds: &Kinds) -> Vec<Ast<'d>> {
     out
 }
 
-/// What tests of one file may use of other files, on one side.
+/// Grammars whose files use each other's helpers: one, or those of scripts.
+type Family = Option<Grammar>;
+
+fn family(grammar: Grammar) -> Family {
+    (!grammar.is_script()).then_some(grammar)
+}
+
+/// What tests may use of other files, on one side. Worked out once: a file asks for what stands elsewhere.
 fn helpers<'x, 'd>(
     files: &[File<'_>],
     trees: &'x BTreeMap<usize, Ast<'d>>,
     around: &'x [Ast<'d>],
-    own: usize,
-) -> Foreign<'x, 'd> {
-    let grammar = files[own].grammar;
-    let alike = |other: Option<Grammar>| {
-        let script = |g: Option<Grammar>| g.is_some_and(Grammar::is_script);
-        other == grammar || script(other) && script(grammar)
-    };
-    let changed = trees.iter().filter(|(at, ast)| {
+) -> BTreeMap<Family, Foreign<'x, 'd>> {
+    let changed = trees.iter().filter(|(at, _)| {
         let file = &files[**at];
-        let beside = matches!(file.kind, Kind::Test(_)) || is_helper(&file.normal);
-        **at != own && beside && alike(Some(ast.grammar))
+        matches!(file.kind, Kind::Test(_)) || is_helper(&file.normal)
     });
-    Foreign::of(
-        around
-            .iter()
-            .filter(|a| alike(Some(a.grammar)))
-            .chain(changed.map(|(_, ast)| ast)),
-    )
+    let mut families: BTreeMap<Family, Vec<&'x Ast<'d>>> = BTreeMap::new();
+    for ast in around.iter().chain(changed.map(|(_, ast)| ast)) {
+        families.entry(family(ast.grammar)).or_default().push(ast);
+    }
+    let foreign = families.into_iter().map(|(family, asts)| (family, Foreign::of(asts)));
+    foreign.collect()
 }
 
 /// Tests that no grammar reads, or that do not parse: nobody can say what became of them.

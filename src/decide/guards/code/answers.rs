@@ -1,6 +1,9 @@
 //! Rule `special-cased`: a branch of the source that answers the inputs of a test by their values.
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{fresh, reject};
 use crate::decide::guards::{
@@ -16,7 +19,7 @@ pub(super) struct Tests<'x, 'd> {
     diff: &'x Diff,
     files: &'x [File<'d>],
     trees: &'x Trees<'d>,
-    examples: OnceCell<Examples>,
+    examples: OnceCell<Known>,
 }
 
 /// Values that go together: in one check, and in one small test.
@@ -38,6 +41,41 @@ impl Examples {
         };
         self.checks.extend(examples(inventory).into_iter().map(bare));
         self.wholes.extend(whole_examples(inventory).into_iter().map(bare));
+    }
+}
+
+/// The same, to be asked.
+#[derive(Debug)]
+struct Known {
+    checks: Lists,
+    wholes: Lists,
+}
+
+/// Lists of values, and which of them have a value.
+#[derive(Debug)]
+struct Lists {
+    all: Vec<BTreeSet<String>>,
+    with: BTreeMap<String, Vec<usize>>,
+}
+
+impl Lists {
+    fn of(all: Vec<BTreeSet<String>>) -> Self {
+        let mut with: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, values) in all.iter().enumerate() {
+            for value in values {
+                with.entry(value.clone()).or_default().push(at);
+            }
+        }
+        Self { all, with }
+    }
+
+    /// One of them has all of these. Those with the rarest value are looked at.
+    fn have(&self, values: &[&String]) -> bool {
+        let with = |value: &&String| self.with.get(*value).map_or(&[][..], Vec::as_slice);
+        match values.iter().map(with).min_by_key(|ids| ids.len()) {
+            Some(ids) => ids.iter().any(|at| values.iter().all(|v| self.all[*at].contains(*v))),
+            None => !self.all.is_empty(),
+        }
     }
 }
 
@@ -86,20 +124,25 @@ impl<'x, 'd> Tests<'x, 'd> {
 
     /// One check has all of these.
     pub(super) fn know(&self, inputs: &[String], outputs: &[String]) -> bool {
-        let examples = self.examples.get_or_init(|| self.read());
-        has(&examples.checks, inputs, outputs)
+        let values: Vec<&String> = inputs.iter().chain(outputs).collect();
+        self.known().checks.have(&values)
     }
 
     /// One small test has all of these.
     fn know_in_whole(&self, inputs: &[String], outputs: &[String]) -> bool {
-        let examples = self.examples.get_or_init(|| self.read());
-        !outputs.is_empty() && has(&examples.wholes, inputs, outputs)
+        let values: Vec<&String> = inputs.iter().chain(outputs).collect();
+        !outputs.is_empty() && self.known().wholes.have(&values)
     }
-}
 
-fn has(examples: &[BTreeSet<String>], inputs: &[String], outputs: &[String]) -> bool {
-    let all = |e: &BTreeSet<String>| inputs.iter().chain(outputs).all(|v| e.contains(v));
-    examples.iter().any(all)
+    fn known(&self) -> &Known {
+        self.examples.get_or_init(|| {
+            let examples = self.read();
+            Known {
+                checks: Lists::of(examples.checks),
+                wholes: Lists::of(examples.wholes),
+            }
+        })
+    }
 }
 
 /// A long text as a program may hold it: letters and digits alone.

@@ -219,7 +219,7 @@ fn counted(ast: &Ast<'_>, id: Id) -> bool {
         listed("len length size count any? empty?", word) && !listed(names, word)
     };
     let condition = ast.kind(id) == Kind::Binary && !matches!(ast.word(id), "&&" | "||" | "and" | "or");
-    condition && !starts_program(ast) && ast.walk(id).any(measured) && ast.walk(id).any(arguments)
+    condition && ast.walk(id).any(measured) && ast.walk(id).any(arguments) && !starts_program(ast)
 }
 
 /// A file with an entry of a program reads its arguments.

@@ -20,7 +20,7 @@ mod written;
 
 pub(super) use swallow::is_log;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Diff, Hit, Kind,
@@ -35,6 +35,7 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
     let tests = answers::Tests::of(diff, files, trees);
     let (texts, modules) = (Texts::of(diff, files), planted::Modules::of(diff));
     let all: Vec<&Ast<'_>> = trees.new.values().collect();
+    let gone = Gone::of(files);
     for (at, file) in files.iter().enumerate() {
         let Some(new) = trees.new.get(&at) else {
             if file.is_source() && file.grammar.is_none() {
@@ -44,7 +45,7 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
             }
             continue;
         };
-        let moved = || moved_from(files, at).and_then(|from| trees.old.get(&from));
+        let moved = || gone.moved_from(file).and_then(|from| trees.old.get(&from));
         let old = trees.old.get(&at).or_else(moved);
         let mut hits = Vec::new();
         if matches!(file.kind, Kind::Test(_) | Kind::Runner) || file.name().contains("setup") {
@@ -79,20 +80,33 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
     out
 }
 
-/// The file that this new one was: gone from its place, with more than half of its lines here.
-fn moved_from(files: &[File<'_>], at: usize) -> Option<usize> {
-    let file = &files[at];
-    let new = file.new.filter(|_| file.change.old.is_none())?;
-    let lines: BTreeSet<&str> = new.lines().map(str::trim).filter(|l| l.len() > 3).collect();
-    let shared = |other: &File<'_>| {
-        let gone = other
-            .old
-            .filter(|_| other.change.new.is_none() && other.grammar == file.grammar);
-        let was = gone.into_iter().flat_map(str::lines).map(str::trim);
-        was.filter(|l| lines.contains(l)).count()
-    };
-    let best = (0..files.len()).max_by_key(|n| shared(&files[*n]))?;
-    (2 * shared(&files[best]) > lines.len()).then_some(best)
+/// Lines of the files that are gone, each with its files, once for every time that it stands there.
+struct Gone<'d>(BTreeMap<(Option<Grammar>, &'d str), Vec<usize>>);
+
+impl<'d> Gone<'d> {
+    fn of(files: &[File<'d>]) -> Self {
+        let mut lines: BTreeMap<(Option<Grammar>, &'d str), Vec<usize>> = BTreeMap::new();
+        for (at, file) in files.iter().enumerate().filter(|(_, f)| f.change.new.is_none()) {
+            for line in file.old.into_iter().flat_map(str::lines).map(str::trim) {
+                lines.entry((file.grammar, line)).or_default().push(at);
+            }
+        }
+        Self(lines)
+    }
+
+    /// The file that this new one was: gone from its place, with more than half of its lines here.
+    fn moved_from(&self, file: &File<'d>) -> Option<usize> {
+        let new = file.new.filter(|_| file.change.old.is_none())?;
+        let lines: BTreeSet<&str> = new.lines().map(str::trim).filter(|l| l.len() > 3).collect();
+        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+        for line in &lines {
+            for at in self.0.get(&(file.grammar, *line)).into_iter().flatten() {
+                *shared.entry(*at).or_default() += 1;
+            }
+        }
+        let (best, count) = shared.into_iter().max_by_key(|(_, count)| *count)?;
+        (2 * count > lines.len()).then_some(best)
+    }
 }
 
 fn reject(rule: &'static str, ast: &Ast<'_>, id: Id, why: &str) -> Hit {

@@ -196,7 +196,7 @@ impl Scan<'_, '_> {
 
     /// The same for a helper of another file.
     fn follow_elsewhere(&mut self, name: &str, id: Id) -> bool {
-        let Some((file, def)) = self.foreign.and_then(|f| f.get(name)) else {
+        let Some((file, def)) = self.foreign.and_then(|f| f.get(name, self.ast)) else {
             return false;
         };
         let body = file

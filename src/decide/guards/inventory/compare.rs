@@ -1,6 +1,8 @@
 //! The tests of the base against those of the head. Each check of the base has to stand somewhere in the head, at least
 //! as strong, about the same things, in a test that runs.
 
+mod pair;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
@@ -74,7 +76,10 @@ pub(in crate::decide::guards) fn compare(files: &[TestFile], names: &Names) -> V
         }));
     }
     compare.pair();
-    compare.assign();
+    if !compare.assign() {
+        let why = "more checks change at once than can be held against each other; a person has to read them";
+        return vec![(0, Hit::new("too-large", GuardVerdict::NeedsHuman, why.to_owned()))];
+    }
     compare.judge();
     compare.hits
 }
@@ -125,55 +130,41 @@ impl Compare<'_> {
         self.hits.push((file, hit));
     }
 
-    /// The same test on both sides: by file and name, by body, by name elsewhere.
-    fn pair(&mut self) {
-        let ways: [fn(&Old, &New) -> bool; 5] = [
-            |o, n| o.file == n.file && o.case.name == n.case.name,
-            |o, n| o.case.body == n.case.body && !o.case.body.is_empty() && o.case.name.last() == n.case.name.last(),
-            |o, n| o.case.body == n.case.body && !o.case.body.is_empty(),
-            |o, n| o.case.name == n.case.name && o.case.name.last().is_some_and(|l| !l.is_empty()),
-            // Its suite has another name, or none any more.
-            |o, n| o.file == n.file && o.case.name.last() == n.case.name.last() && o.case.name.last().is_some(),
-        ];
-        for way in ways {
-            for o in 0..self.old.len() {
-                if self.old[o].pair.is_some() {
-                    continue;
-                }
-                let found = (0..self.new.len()).find(|n| {
-                    let new = &self.new[*n];
-                    !new.paired && new.case.role == self.old[o].case.role && way(&self.old[o], new)
-                });
-                if let Some(n) = found {
-                    self.old[o].pair = Some(n);
-                    self.new[n].paired = true;
-                }
-            }
-        }
-    }
-
     /// Finds a place for each check of the base: word by word in its pair, then in its pair, then anywhere.
-    fn assign(&mut self) {
+    /// False where that is too much to be worked out.
+    fn assign(&mut self) -> bool {
         for old in &mut self.old {
             old.stands = vec![None; old.case.checks.len()];
         }
-        for exact in [true, false] {
-            for o in 0..self.old.len() {
-                if let Some(n) = self.old[o].pair {
-                    self.place(o, &[n], exact);
-                }
+        for o in 0..self.old.len() {
+            if let Some(n) = self.old[o].pair {
+                self.place_exactly(o, n);
+            }
+        }
+        if self.is_too_much() {
+            return false;
+        }
+        for o in 0..self.old.len() {
+            if let Some(n) = self.old[o].pair {
+                self.place(o, &[n]);
             }
         }
         for o in 0..self.old.len() {
-            let others: Vec<usize> = (0..self.new.len()).filter(|n| self.may_stand_in(o, *n)).collect();
-            self.place(o, &others, false);
+            if self.unplaced(o) > 0 {
+                let others: Vec<usize> = (0..self.new.len()).filter(|n| self.may_stand_in(o, *n)).collect();
+                self.place(o, &others);
+            }
         }
-        for o in 0..self.old.len() {
+        for o in (0..self.old.len())
+            .filter(|o| self.unplaced(*o) > 0)
+            .collect::<Vec<_>>()
+        {
             let pair = self.old[o].pair;
             let others = || (0..self.new.len()).filter(|n| self.may_stand_in(o, *n)).collect();
             let cases: Vec<usize> = pair.map_or_else(others, |n| vec![n]);
             self.place_by_another_way(o, &cases);
         }
+        true
     }
 
     /// What a check had written in its test may stand beside the tests now.
@@ -223,7 +214,7 @@ impl Compare<'_> {
             && (self.files[new.file].collected || !self.files[old.file].collected)
     }
 
-    fn place(&mut self, o: usize, cases: &[usize], exact: bool) {
+    fn place(&mut self, o: usize, cases: &[usize]) {
         for at in 0..self.old[o].case.checks.len() {
             let check = &self.old[o].case.checks[at];
             // What cannot fail needs no place, and takes none from another.
@@ -234,9 +225,7 @@ impl Compare<'_> {
                 let new = &self.new[*n];
                 let fits = |i: &usize| {
                     let other = &new.case.checks[*i];
-                    new.room[*i] > 0
-                        && (!exact || other.flat == check.flat)
-                        && covers(check, other, &new.case.all) == Cover::Same
+                    new.room[*i] > 0 && covers(check, other, &new.case.all) == Cover::Same
                 };
                 (0..new.case.checks.len()).find(fits).map(|i| (*n, i))
             });
@@ -245,7 +234,7 @@ impl Compare<'_> {
                 let taken = check.listed.len().max(1);
                 self.new[n].room[i] = self.new[n].room[i].saturating_sub(taken);
                 self.old[o].stands[at] = Some((n, i));
-            } else if !exact && check.room > 1 {
+            } else if check.room > 1 {
                 self.place_in_parts(o, at, cases);
             }
         }
@@ -290,9 +279,10 @@ impl Compare<'_> {
 
     /// A focused test silences the others, whether it is old or new.
     fn focus(&mut self) {
+        let focused = self.old.iter().filter(|o| o.case.switch.focused);
+        let before: BTreeSet<usize> = focused.filter_map(|o| o.pair).collect();
         for n in 0..self.new.len() {
-            let was = self.old.iter().any(|o| o.pair == Some(n) && o.case.switch.focused);
-            if self.new[n].case.switch.focused && !was {
+            if self.new[n].case.switch.focused && !before.contains(&n) {
                 let why = "only this test would run; the others of its file are silently left out";
                 let hit = reject("focus-added", why, &self.new[n].case);
                 let file = self.new[n].file;

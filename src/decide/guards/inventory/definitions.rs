@@ -14,8 +14,6 @@ pub(super) struct Scope<'a> {
     pub(super) defs: BTreeMap<&'a str, Vec<Id>>,
     /// What helpers of other files come to.
     pub(super) foreign: Rc<BTreeMap<String, Bag>>,
-    /// Definitions are left where they are.
-    pub(super) shallow: bool,
     /// Parts of the text that are passed over.
     pub(super) without: Rc<BTreeSet<Id>>,
     /// Names of imported modules and packages.

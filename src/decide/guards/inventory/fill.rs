@@ -23,11 +23,14 @@ impl<'a> Scope<'a> {
 
     /// Without what the names in it mean.
     pub(super) fn written(&self, ast: &Ast<'a>, id: Id) -> Bag {
-        let shallow = Self {
+        let mut bag = Bag::default();
+        let mut open = Open {
             shallow: true,
-            ..self.clone()
+            ..Open::default()
         };
-        shallow.bag(ast, id)
+        self.fill(ast, id, &mut open, &mut bag);
+        bag.values.sort();
+        bag
     }
 
     fn fill(&self, ast: &Ast<'a>, id: Id, open: &mut Open<'a>, bag: &mut Bag) {
@@ -196,7 +199,7 @@ impl<'a> Scope<'a> {
             word => word,
         };
         if !self.is_local(name) {
-            match self.foreign.get(name).filter(|_| !self.shallow) {
+            match self.foreign.get(name).filter(|_| !open.shallow) {
                 Some(helper) => {
                     bag.values.extend(helper.values.iter().cloned());
                     bag.reach.extend(helper.names.iter().chain(&helper.reach).cloned());
@@ -206,7 +209,7 @@ impl<'a> Scope<'a> {
             }
             return;
         }
-        if self.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
+        if open.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
             return;
         }
         open.names.push(name);
@@ -262,7 +265,7 @@ impl<'a> Scope<'a> {
             }
             return;
         }
-        if self.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
+        if open.shallow || open.names.len() >= DEEPEST || open.names.contains(&name) {
             return;
         }
         open.names.push(name);
@@ -294,6 +297,8 @@ struct Open<'a> {
     /// Helpers within helpers.
     functions: usize,
     steps: usize,
+    /// Definitions are left where they are.
+    shallow: bool,
 }
 
 /// `java.util.stream`: where a class is, not what it does.

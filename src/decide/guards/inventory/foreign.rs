@@ -13,7 +13,16 @@ use crate::decide::guards::syntax::{Ast, Id, Kind};
 #[derive(Default)]
 pub(in crate::decide::guards) struct Foreign<'x, 'a> {
     files: Vec<HelperFile<'x, 'a>>,
-    names: BTreeMap<&'a str, (usize, Id)>,
+    names: BTreeMap<&'a str, Named>,
+}
+
+/// Where a name is defined, by the order of the files.
+#[derive(Default)]
+struct Named {
+    /// At the top of a file: the last one counts.
+    top: Vec<(usize, Id)>,
+    /// Anywhere in it: the first one counts, where none stands at the top.
+    within: Vec<(usize, Id)>,
 }
 
 pub(super) struct HelperFile<'x, 'a> {
@@ -40,20 +49,26 @@ impl<'x, 'a> Foreign<'x, 'a> {
             let at = out.files.len();
             for (name, defs) in scope.all() {
                 if let Some(def) = defs.last() {
-                    out.names.insert(name, (at, *def));
+                    out.names.entry(name).or_default().top.push((at, *def));
                 }
             }
             for (name, id) in &helpers {
-                out.names.entry(name).or_insert((at, *id));
+                out.names.entry(name).or_default().within.push((at, *id));
             }
             out.files.push(HelperFile { ast, scope, helpers });
         }
         out
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<(&HelperFile<'x, 'a>, Id)> {
-        let (at, id) = self.names.get(name)?;
-        self.files.get(*at).map(|file| (file, *id))
+    /// In another file than this one: a helper of the file's own is not found elsewhere.
+    pub(super) fn get(&self, name: &str, own: &Ast<'_>) -> Option<(&HelperFile<'x, 'a>, Id)> {
+        let named = self.names.get(name)?;
+        let elsewhere = |(at, id): &(usize, Id)| {
+            let file = self.files.get(*at)?;
+            (file.ast.text.as_ptr() != own.text.as_ptr()).then_some((file, *id))
+        };
+        let top = named.top.iter().rev().find_map(elsewhere);
+        top.or_else(|| named.within.iter().find_map(elsewhere))
     }
 
     /// What the helpers come to that a file names.
@@ -64,13 +79,12 @@ impl<'x, 'a> Foreign<'x, 'a> {
             .map(|n| ast.word(n));
         let mut out = BTreeMap::new();
         for name in used {
-            // A helper of the file's own is not found elsewhere.
-            let Some((file, def)) = self.get(name).filter(|(f, _)| f.ast.text.as_ptr() != ast.text.as_ptr()) else {
-                continue;
-            };
             if out.contains_key(name) {
                 continue;
             }
+            let Some((file, def)) = self.get(name, ast) else {
+                continue;
+            };
             let scope = Scope::of(file.ast, def).under(&file.scope);
             let body = match file.ast.kind(def) {
                 Kind::Function | Kind::Lambda => file.ast.body(def).unwrap_or(def),

@@ -1,6 +1,6 @@
 //! Settings of the base against those of the head, each with the direction of its key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     flags::{self, Change},
@@ -52,11 +52,12 @@ fn groups(settings: &[Setting]) -> Groups<'_> {
 pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut Judged) {
     let (was, is) = (groups(old), groups(new));
     let moved = moved_elements(&was, &is);
+    let as_many = hooks(&is) >= hooks(&was);
     for (path, before) in &was {
         match is.get(path) {
             Some(after) => changed(path, before, after, strict, out),
-            None if moved.contains(&path) => {}
-            None if replaced(path, &was, &is) => {
+            None if moved.contains(path) => {}
+            None if as_many && is_hook(path) => {
                 out.unknown(
                     "a hook takes the place of another",
                     before[0].line,
@@ -76,29 +77,38 @@ pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut
 }
 
 /// Entries of a list of maps that only stand under another name now.
-fn moved_elements<'s>(was: &'s Groups<'_>, is: &Groups<'_>) -> Vec<&'s Vec<String>> {
+fn moved_elements<'s>(was: &'s Groups<'_>, is: &Groups<'_>) -> BTreeSet<&'s Vec<String>> {
     let bare = |path: &[String]| -> Vec<String> {
         path.iter()
             .map(|p| if p.starts_with('[') { "[]".to_owned() } else { p.clone() })
             .collect()
     };
-    let same = |a: &[&Setting], b: &[&Setting]| a.iter().map(|s| &s.value).eq(b.iter().map(|s| &s.value));
-    was.iter()
-        .filter(|(path, values)| {
-            !is.contains_key(*path)
-                && is
-                    .iter()
-                    .any(|(p, v)| !was.contains_key(p) && bare(p) == bare(path) && same(v, values))
-        })
+    let entry = |path: &[String], settings: &[&Setting]| -> (Vec<String>, Vec<String>) {
+        (bare(path), settings.iter().map(|s| s.value.clone()).collect())
+    };
+    let fresh = is.iter().filter(|(path, _)| !was.contains_key(*path));
+    let fresh: BTreeSet<_> = fresh.map(|(path, settings)| entry(path, settings)).collect();
+    let left = was.iter().filter(|(path, _)| !is.contains_key(*path));
+    left.filter(|(path, settings)| fresh.contains(&entry(path, settings)))
         .map(|(path, _)| path)
         .collect()
 }
 
-/// As many hooks as before, of which one is another.
-fn replaced(path: &[String], was: &Groups<'_>, is: &Groups<'_>) -> bool {
-    let hook = |p: &[String]| p.last().is_some_and(|k| k == "id") && p.iter().any(|k| k == "hooks");
-    let count = |groups: &Groups<'_>| groups.keys().filter(|p| hook(p)).count();
-    hook(path) && count(is) >= count(was)
+/// A group stands below these keys, and not at them alone.
+fn any_below(groups: &Groups<'_>, keys: &[String]) -> bool {
+    let at_or_below = groups
+        .range(keys.to_vec()..)
+        .take_while(|(path, _)| path.starts_with(keys));
+    at_or_below.take(2).any(|(path, _)| path.len() > keys.len())
+}
+
+fn is_hook(path: &[String]) -> bool {
+    path.last().is_some_and(|k| k == "id") && path.iter().any(|k| k == "hooks")
+}
+
+/// Where there are as many as before, one takes the place of another.
+fn hooks(groups: &Groups<'_>) -> usize {
+    groups.keys().filter(|path| is_hook(path)).count()
 }
 
 fn value<'s>(settings: &[&'s Setting]) -> &'s str {
@@ -190,8 +200,10 @@ fn stops(shell: &str) -> bool {
 
 fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting], out: &mut Judged) {
     let name = key_of(path);
-    let lost = before.iter().find(|b| !after.iter().any(|a| a.value == b.value));
-    let gained = after.iter().find(|a| !before.iter().any(|b| b.value == a.value));
+    let values = |list: &[&Setting]| -> BTreeSet<String> { list.iter().map(|s| s.value.clone()).collect() };
+    let (had, has) = (values(before), values(after));
+    let lost = before.iter().find(|b| !has.contains(&b.value));
+    let gained = after.iter().find(|a| !had.contains(&a.value));
     let line = after.first().map_or(1, |s| s.line);
     let shown = |s: Option<&&Setting>| s.map(|s| s.shown()).unwrap_or_default();
     // What a pattern takes out again.
@@ -246,13 +258,10 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let first = after[0];
     let shown = first.shown();
     // What is new as a whole cannot weaken what was there.
-    let parent = path.len() < 2
-        || was
-            .keys()
-            .any(|p| p.len() >= path.len() && p[..path.len() - 1] == path[..path.len() - 1])
-        // A step of one line that became a map.
-        || was.contains_key(&path[..path.len() - 1]);
-    let conditioned = parent || rules_of(path).is_some_and(|job| was.keys().any(|p| p.starts_with(job)));
+    let above = &path[..path.len().saturating_sub(1)];
+    // A step of one line that became a map was there as well.
+    let parent = path.len() < 2 || any_below(was, above) || was.contains_key(above);
+    let conditioned = parent || rules_of(path).is_some_and(|job| was.contains_key(job) || any_below(was, job));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
         Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => {
@@ -297,7 +306,7 @@ fn is_of_all(path: &[String]) -> bool {
 
 /// Something of the same task or job was there.
 fn stood_before(path: &[String], was: &Groups<'_>) -> bool {
-    was.keys().any(|p| p.len() > 2 && p[..2] == path[..2])
+    any_below(was, &path[..2])
 }
 
 /// An action of somebody else whose name says that it checks.
