@@ -112,10 +112,8 @@ pub(super) fn quoted_names(text: &str) -> Vec<Range<usize>> {
 
 fn introduces_a_code(before: &str) -> bool {
     let before = before.trim_end_matches([' ', ':', '=', '"', '\'', '`']);
-    let start = before
-        .rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .map_or(0, |at| at + 1);
-    is_one(&before[start..], &CODES)
+    let word = before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next();
+    is_one(word.unwrap_or_default(), &CODES)
 }
 
 /// Beginnings of words that are written with an `s` on one side of the ocean.

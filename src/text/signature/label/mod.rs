@@ -122,6 +122,7 @@ mod tests {
             ("something else", "bug"),
             ("column \"price_id\" does not exist", "bug"),
             ("KeyError: 'price_id'", "bug"),
+            ("fehlt für è'price_id' ’\"x\"", "bug"),
             ("Unknown column 'env_var' in 'field list'", "bug"),
             ("undefined method `project_settings' for nil", "bug"),
             ("No such price: price_id <v> is not set", "config"),
