@@ -221,14 +221,17 @@ pub fn next(cause: &str, own: bool) -> String {
 
 /// Where the files of a kept world are.
 pub fn kept(root: &str, home: &str, git: &str, pulls: &[String], cause: &str) -> String {
-    let pulls: String = pulls.iter().map(|page| format!("  less {page}\n")).collect();
+    let mut pages = String::new();
+    for page in pulls {
+        let _infallible = writeln!(pages, "  less {page}");
+    }
     format!(
         "Kept in {root}\n\
          (the servers have ended, the files stay). To look inside:\n\
          \x20 tick --home {home} show {cause}\n\
          \x20 tick --home {home} audit verify\n\
          \x20 git -C {git} log --stat\n\
-         {pulls}\
+         {pages}\
          \x20 rm -r {root}\n"
     )
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     model::{
         AttemptId, IncidentId, Mode, PullNumber, Sha, Signature,
-        checks::{Check, CheckState, Checks, RunSeen},
+        checks::{Check, CheckState, Checks, RedRun, RunSeen},
         evidence::{AuditVerdict, GuardVerdict, ProofGrade},
         incident::{Attempt, AttemptOutcome, IncidentOutcome, TriageVerdict},
         pull::{CommitInfo, Pull, PullState, Rules, StopSigns},
@@ -280,17 +280,21 @@ impl Fake {
         self.facts.attempts.last_mut().unwrap()
     }
 
+    fn rerun(&mut self, run: &RedRun) {
+        self.facts.rerun.sent = Some((run.clone(), self.now));
+        self.facts.rerun.end = None;
+    }
+
+    fn reran(&mut self, end: &RerunEnd) {
+        self.facts.rerun.reds += u32::from(*end == RerunEnd::Red);
+        self.facts.rerun.end = Some(end.clone());
+    }
+
     fn perform(&mut self, action: &Action) {
         let (now, id) = (self.now, self.facts.incident.id.clone());
         match action {
-            Action::Rerun { run, .. } => {
-                self.facts.rerun.sent = Some((run.clone(), now));
-                self.facts.rerun.end = None;
-            }
-            Action::Reran { end, .. } => {
-                self.facts.rerun.reds += u32::from(*end == RerunEnd::Red);
-                self.facts.rerun.end = Some(end.clone());
-            }
+            Action::Rerun { run, .. } => self.rerun(run),
+            Action::Reran { end, .. } => self.reran(end),
             Action::Attempt { n, base } => self.attempt(*n, base),
             Action::Blame { n, base, commit } => self.blame(*n, base, commit),
             Action::Guards { .. } => self.guard(),
