@@ -73,6 +73,7 @@ mod data_tests;
 mod figures_tests;
 #[cfg(test)]
 mod forms_tests;
+#[cfg(test)]
 mod size_tests;
 #[cfg(test)]
 mod spelling_tests;

@@ -290,8 +290,20 @@ impl Fake {
         self.facts.rerun.end = Some(end.clone());
     }
 
+    fn push(&mut self, head: &Sha) {
+        let before = self.facts.pushed.take().map(|pushed| pushed.head);
+        self.facts.pushed_before.extend(before);
+        self.facts.pushed = Some(Pushed {
+            head: head.clone(),
+            at: self.now,
+        });
+        if let Some(pull) = &mut self.pull {
+            pull.head_sha = head.clone();
+        }
+    }
+
     fn perform(&mut self, action: &Action) {
-        let (now, id) = (self.now, self.facts.incident.id.clone());
+        let id = self.facts.incident.id.clone();
         match action {
             Action::Rerun { run, .. } => self.rerun(run),
             Action::Reran { end, .. } => self.reran(end),
@@ -305,18 +317,7 @@ impl Fake {
             | Action::CiGrade { .. }
             | Action::CiUnproven { .. }
             | Action::DropWitness { .. } => self.by_ci(action),
-            Action::Push { head, .. } => {
-                self.facts
-                    .pushed_before
-                    .extend(self.facts.pushed.take().map(|p| p.head));
-                self.facts.pushed = Some(Pushed {
-                    head: head.clone(),
-                    at: now,
-                });
-                if let Some(pull) = &mut self.pull {
-                    pull.head_sha = head.clone();
-                }
-            }
+            Action::Push { head, .. } => self.push(head),
             Action::OpenPull { head, draft, .. } => {
                 self.facts.pull = Some(OurPull {
                     number: PullNumber(31),

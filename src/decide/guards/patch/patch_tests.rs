@@ -154,7 +154,7 @@ fn what_is_no_patch_is_never_an_empty_one() {
     assert!(error(&wide).contains("--no-ext-diff"));
     let coloured = one
         .replace("diff --git", "\u{1b}[1mdiff --git")
-        .replace("\n", "\u{1b}[m\n");
+        .replace('\n', "\u{1b}[m\n");
     assert!(error(coloured.as_bytes()).contains("color.ui=never"));
     assert!(error(one.replace("a/x b/x", "x x").as_bytes()).contains("--src-prefix"));
     // A state in between that no base shows.
