@@ -272,7 +272,6 @@ mod tests {
     ];
 
     #[test]
-    #[expect(clippy::too_many_lines, reason = "one list")]
     fn nothing_that_runs_by_itself_is_pushed() {
         for path in BY_THEMSELVES.iter().copied() {
             let same = (GuardVerdict::Reject, true);

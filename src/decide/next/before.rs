@@ -14,6 +14,7 @@ use crate::{
         evidence::ProofGrade,
         incident::{FailureType, IncidentOutcome, TriageVerdict},
         pull::{Pull, PullState},
+        signal::SignalKind,
     },
     text::times,
 };
@@ -215,7 +216,10 @@ pub(super) fn unwatched(facts: &Facts) -> Option<Next> {
 }
 
 pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<Utc>) -> Next {
-    if facts.failure_type() == FailureType::Health && facts.ours_serves {
+    // A page or probe that is down is one whatever triage makes of it.
+    let is_down = matches!(facts.cause.kind, SignalKind::Health | SignalKind::Probe);
+    let is_health = is_down || facts.failure_type() == FailureType::Health;
+    if is_health && facts.ours_serves {
         return escalate(
             facts,
             seen,

@@ -177,6 +177,12 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     health.facts.ours_serves = true;
     health.facts.cause.last_seen = health.now;
     health.waits_for("a person moves next");
+    // Triage may take a page that is down for an error of the code.
+    let mut page = Fake::bug(&[]);
+    page.facts.cause.kind = SignalKind::Health;
+    page.facts.ours_serves = true;
+    page.facts.cause.last_seen = page.now;
+    page.waits_for("a person moves next");
 }
 
 #[test]
