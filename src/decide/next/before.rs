@@ -227,6 +227,11 @@ pub(super) fn repair(facts: &Facts, seen: &Seen, policy: &Policy, now: DateTime<
             now,
         );
     }
+    // Our own rollback may have brought it back, or somebody else did.
+    if is_down && facts.cause.quiet_looks > 0 && facts.pull.is_none() {
+        return over(facts, IncidentOutcome::Gone)
+            .unwrap_or_else(|| next_tick(now, "it is up again, and nothing is tried while it is; tick moves next"));
+    }
     if let Some(stop) = stopped(seen, now) {
         // What stops tick stops no alarm.
         return if facts.cause.kind.is_symptom() {

@@ -183,6 +183,11 @@ fn ignored_unreadable_and_health_failures_after_our_merge() {
     page.facts.ours_serves = true;
     page.facts.cause.last_seen = page.now;
     page.waits_for("a person moves next");
+    // Once the release is taken back and the page is up, there is nothing to repair.
+    page.facts.ours_serves = false;
+    page.facts.cause.quiet_looks = 1;
+    page.waits_for("it is up again");
+    assert!(page.facts.attempts.is_empty());
 }
 
 #[test]
