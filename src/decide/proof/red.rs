@@ -69,7 +69,7 @@ fn at_red(facts: &Facts, base: &Suite, red: &Suite) -> Result<Found, ProofGrade>
     }
     if let Some(error) = new_load_error(base, red) {
         return Err(ProofGrade::NotRed(format!(
-            "without the fix the new tests cannot even be loaded: {error}"
+            "without the fix the new tests cannot even be loaded: {error}; a test can name only what is there without the fix"
         )));
     }
     if red.total() == 0 {
@@ -124,7 +124,10 @@ fn old_changed(facts: &Facts, base: &Suite, red: &Suite) -> Option<String> {
                     .find(|r| is_bad(r))
                     .map(|r| format!(" ({})", r.message))
                     .unwrap_or_default();
-                format!("{id}, a test of the base, gives another result when only the new tests are added{said}")
+                format!(
+                    "{id}, a test of the base, gives another result when only the new tests are added{said}: the new case \
+                     belongs into a test of its own"
+                )
             })
         })
 }
