@@ -16,6 +16,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
+#[command(after_help = "Ends with 0 (accept), 1 (reject) or 4 (a person has to look).")]
 #[command(group = ArgGroup::new("new").required(true).args(["diff", "head"]))]
 pub struct GuardArgs {
     /// Folder with the tree before the change
@@ -24,7 +25,8 @@ pub struct GuardArgs {
     /// The change, as `git diff --binary` prints it
     #[arg(long, value_name = "FILE")]
     diff: Option<PathBuf>,
-    /// Folder with the tree after the change, instead of a diff
+    /// Folder with the tree after the change, instead of a diff. In both folders what was installed or built is left out
+    /// (node_modules, target, .venv, __pycache__): where it is committed, a diff says more
     #[arg(long, value_name = "DIR")]
     head: Option<PathBuf>,
     /// JSON: {"kind": "bugfix" | "behaviour-change", "declared_paths": [...]}; a behaviour change may rewrite what a test
