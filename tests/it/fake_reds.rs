@@ -129,7 +129,7 @@ fakes! {
          self.assertTrue(there)",
     ) => "proof not-red", "fails by PermissionError";
     a_flaky_test: "tests/test_no_items.py", test(&format!("{GOOD}\n        self.assertIn('CI', os.environ)"))
-        => "proof not-green", "is flaky";
+        => "proof not-green", "when the new tests run alone, in another folder";
 }
 
 /// Passes where it finds what an earlier run left, in any place that it can write or listen on.
