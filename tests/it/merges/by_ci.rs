@@ -62,7 +62,7 @@ fn the_witness_is_red_in_ci_and_then_the_fix_is_green() {
     assert!(branch(&prepared, true).is_none(), "the witness's branch is gone");
     let once = "CI ran each of the three commits once";
     assert!(
-        pull.body.contains(once) && pull.body.contains("Ran in CI (the tests"),
+        pull.body.contains(once) && pull.body.contains("The tests ran in CI."),
         "{}",
         pull.body
     );
