@@ -1,7 +1,10 @@
 //! Runs the new tests of a proven head once more on the base, with a mark in each function of the incident's trace. A test that
 //! comes to none of them shows another fault than the one that is told to be mended.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use anyhow::{Context, Result};
 
@@ -44,7 +47,7 @@ pub(super) async fn reach(
     }
     let made = format!(".{}", nonce()?.as_str());
     let (edits, shown) = marks(room, places, &room.work.join(&made)).await?;
-    if edits.is_empty() {
+    if shown.is_empty() {
         return Ok(());
     }
     let mut all: BTreeMap<Vec<u8>, FileEdit> = BTreeMap::new();
@@ -101,14 +104,24 @@ async fn marks(room: &Undoing<'_>, places: &[Culprit], made: &Path) -> Result<(V
         .filter_map(|entry| Some((std::str::from_utf8(&entry.path).ok()?, entry)))
         .collect();
     let paths: Vec<&str> = sources.iter().map(|(path, _)| *path).collect();
+    let changed = room.parts.source_part.iter().filter(|change| change.old.is_some());
+    let changed: BTreeSet<Vec<u8>> = changed.map(|change| change.path.clone()).collect();
     let mut by_file: BTreeMap<&str, Vec<&Culprit>> = BTreeMap::new();
     for place in places.iter().take(PLACES) {
         if let Some(path) = proof::file_of(place, &paths) {
             by_file.entry(path).or_default().push(place);
         }
     }
-    let (mut edits, mut shown) = (Vec::new(), Vec::new());
-    let made = made.to_str().context("a path of tick's own that is no text")?;
+    if by_file.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    // What the fix changes may be what made the value that failed elsewhere.
+    for (path, entry) in &sources {
+        if changed.contains(&entry.path) {
+            by_file.entry(path).or_default();
+        }
+    }
+    let (mut texts, mut names) = (Vec::new(), BTreeSet::new());
     for (path, places) in by_file {
         let Some((_, entry)) = sources.iter().find(|(own, _)| *own == path) else {
             continue;
@@ -120,7 +133,13 @@ async fn marks(room: &Undoing<'_>, places: &[Culprit], made: &Path) -> Result<(V
             None => room.mirror.blob(&entry.id).await?,
         };
         let Ok(text) = String::from_utf8(text) else { continue };
-        let Some(Marked { text, beside }) = guards::marked(path, &text, &places, made) else {
+        names.extend(guards::called(path, &text, &places));
+        texts.push((path, entry, places, text));
+    }
+    let (mut edits, mut shown) = (Vec::new(), Vec::new());
+    let made = made.to_str().context("a path of tick's own that is no text")?;
+    for (path, entry, places, text) in texts {
+        let Some(Marked { text, beside }) = guards::marked(path, &text, &places, &names, made) else {
             continue;
         };
         shown.extend(places.iter().map(|place| proof::shown_place(path, place)));

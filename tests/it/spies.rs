@@ -90,7 +90,7 @@ fn an_agent_finds_no_key_and_nothing_of_the_owners() {
     // What nothing holds is said where the owner looks.
     let open = "its network is open";
     let pull = prepared.pull();
-    let agents = pull.body.lines().find(|line| line.contains("the agent that wrote it"));
+    let agents = pull.body.lines().find(|line| line.contains("agent that wrote it"));
     assert!(
         agents.is_some_and(|line| line.contains(open) && line.contains("the auditor")),
         "{}",

@@ -83,7 +83,7 @@ mod touched_tests;
 pub use executable::{acts, check_nothing, is_executable};
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
-pub use reached::{Marked, marked};
+pub use reached::{Marked, called, marked};
 pub use split::{Parts, split};
 pub use wanted::{ROUNDS, Room, wanted};
 

@@ -1,6 +1,8 @@
 //! Leaves a mark in the functions in which an error was seen, so that a run tells whether a test comes there: a first
 //! statement that makes an empty file.
 
+use std::collections::BTreeSet;
+
 use super::{
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, parse},
@@ -15,9 +17,35 @@ pub struct Marked {
     pub beside: Option<(&'static str, String)>,
 }
 
-/// The file at `path` with a mark in each function that one of the places names, by its name or else by the line; none where
-/// there is no such function, or the language is not known well enough. `made` is the file that the mark makes.
-pub fn marked(path: &str, text: &str, places: &[&Culprit], made: &str) -> Option<Marked> {
+/// The names of what the functions at these places call, and what those call that stand in the same file: a value that is wrong
+/// where it is used was made there, and no trace holds who made it.
+pub fn called(path: &str, text: &str, places: &[&Culprit]) -> BTreeSet<String> {
+    let path = normal(path.as_bytes());
+    let Some(ast) = Grammar::of(&path).and_then(|grammar| parse(text, grammar)) else {
+        return BTreeSet::new();
+    };
+    let mut open: Vec<Id> = places.iter().filter_map(|place| body_of(&ast, place)).collect();
+    let mut names = BTreeSet::new();
+    while let Some(body) = open.pop() {
+        for call in ast.walk(body).filter(|id| ast.kind(*id) == Kind::Call) {
+            let callee = ast.path(call);
+            let name = callee.rsplit(['.', ':']).next().unwrap_or_default();
+            if !name.is_empty() && names.insert(name.to_owned()) {
+                open.extend(
+                    functions(&ast)
+                        .filter(|(id, _)| ast.word(*id) == name)
+                        .map(|(_, body)| body),
+                );
+            }
+        }
+    }
+    names
+}
+
+/// The file at `path` with a mark in each function that one of the places names, by its name or else by the line, and in each
+/// of these names; none where there is no such function, or the language is not known well enough. `made` is the file that
+/// the mark makes.
+pub fn marked(path: &str, text: &str, places: &[&Culprit], names: &BTreeSet<String>, made: &str) -> Option<Marked> {
     // The path stands in quotes of every language.
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if !made.chars().all(plain) {
@@ -25,7 +53,12 @@ pub fn marked(path: &str, text: &str, places: &[&Culprit], made: &str) -> Option
     }
     let path = normal(path.as_bytes());
     let ast = parse(text, Grammar::of(&path)?).filter(|ast| !ast.broken)?;
-    let mut bodies: Vec<Id> = places.iter().filter_map(|place| body_of(&ast, place)).collect();
+    let named = functions(&ast).filter(|(id, _)| names.contains(ast.word(*id)));
+    let mut bodies: Vec<Id> = places
+        .iter()
+        .filter_map(|place| body_of(&ast, place))
+        .chain(named.map(|(_, body)| body))
+        .collect();
     bodies.sort_by_key(|body| ast.node(*body).start);
     bodies.dedup();
     let statement = statement(ast.grammar, &path, made);
@@ -39,13 +72,16 @@ pub fn marked(path: &str, text: &str, places: &[&Culprit], made: &str) -> Option
     whole.then_some(Marked { text: out, beside })
 }
 
+/// Functions with a body of statements, outer ones first.
+fn functions<'n>(ast: &'n Ast<'_>) -> impl Iterator<Item = (Id, Id)> + 'n {
+    let all = ast.walk(Ast::ROOT);
+    all.filter(|id| matches!(ast.kind(*id), Kind::Function | Kind::Lambda))
+        .filter_map(|id| Some((id, ast.body(id).filter(|body| ast.kind(*body) == Kind::Block)?)))
+}
+
 /// The body of the function in which the place is.
 fn body_of(ast: &Ast<'_>, place: &Culprit) -> Option<Id> {
-    let functions = || {
-        let all = ast.walk(Ast::ROOT);
-        all.filter(|id| matches!(ast.kind(*id), Kind::Function | Kind::Lambda))
-            .filter_map(|id| Some((id, ast.body(id).filter(|body| ast.kind(*body) == Kind::Block)?)))
-    };
+    let functions = || functions(ast);
     let holds = |id: Id, line: u32| {
         let node = ast.node(id);
         let lines = ast.text[node.start..node.end].matches('\n').count();
@@ -141,7 +177,7 @@ mod tests {
     }
 
     fn at(path: &str, text: &str, line: u32) -> Option<String> {
-        marked(path, text, &[&place(Some(line), None)], "/w/.m").map(|marked| marked.text)
+        marked(path, text, &[&place(Some(line), None)], &BTreeSet::new(), "/w/.m").map(|marked| marked.text)
     }
 
     #[test]
@@ -181,6 +217,7 @@ mod tests {
             "shop/a.go",
             "// Shop.\npackage shop\n\nfunc F(a []int) int {\n\treturn a[3]\n}\n",
             &[&place(Some(5), None)],
+            &BTreeSet::new(),
             "/w/.m",
         );
         let go = go.unwrap();
@@ -193,10 +230,40 @@ mod tests {
     #[test]
     fn a_name_outlives_the_line() {
         let text = "def f():\n    return 1\n\ndef g():\n    return 2\n";
-        let moved = marked("a.py", text, &[&place(Some(2), Some("Shop.g"))], "/w/.m").unwrap();
+        let moved = marked(
+            "a.py",
+            text,
+            &[&place(Some(2), Some("Shop.g"))],
+            &BTreeSet::new(),
+            "/w/.m",
+        )
+        .unwrap();
         assert!(moved.text.find("__import__").unwrap() > moved.text.find("def g").unwrap());
-        let both = marked("a.py", text, &[&place(Some(2), None), &place(None, Some("g"))], "/w/.m").unwrap();
+        let both = marked(
+            "a.py",
+            text,
+            &[&place(Some(2), None), &place(None, Some("g"))],
+            &BTreeSet::new(),
+            "/w/.m",
+        )
+        .unwrap();
         assert_eq!(both.text.matches("__import__").count(), 2);
+    }
+
+    /// The sum is wrong where it is made, and the error is raised where it is compared.
+    #[test]
+    fn what_the_place_calls_is_marked_too() {
+        let text = "def total(e):\n    return add(e)\n\ndef add(e):\n    return 1\n\ndef other():\n    return 2\n\n\
+                    def check(e):\n    if books.total(e) != 3:\n        raise E(e)\n";
+        let names = called("a.py", text, &[&place(Some(12), Some("check"))]);
+        assert!(
+            ["total", "add", "E"].iter().all(|name| names.contains(*name)),
+            "{names:?}"
+        );
+        let marked = marked("a.py", text, &[&place(Some(12), Some("check"))], &names, "/w/.m").unwrap();
+        assert_eq!(marked.text.matches("__import__").count(), 3, "{}", marked.text);
+        let (_, other) = marked.text.split_once("def other").unwrap();
+        assert!(!other.split("def check").next().unwrap().contains("__import__"));
     }
 
     #[test]
@@ -205,6 +272,9 @@ mod tests {
         assert_eq!(at("a.py", "def f(:\n", 1), None);
         assert_eq!(at("a.zig", "fn f() void {\n}\n", 1), None);
         let text = "def f():\n    return 1\n";
-        assert_eq!(marked("a.py", text, &[&place(Some(2), None)], "/w/it's/.m"), None);
+        assert_eq!(
+            marked("a.py", text, &[&place(Some(2), None)], &BTreeSet::new(), "/w/it's/.m"),
+            None
+        );
     }
 }
