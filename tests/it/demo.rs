@@ -362,6 +362,7 @@ fn holds_the_page(said: &str) {
         "(given)",
         "counts as live; its signal is not shown yet",
         "the signal begins, once a minute while this commit is live",
+        "GREEN in 4 runs, then without it RED again",
         "the landed tree is the tested tree",
         "0 signals since the new commit is live",
         "RESOLVED: at the old rate",
