@@ -158,7 +158,7 @@ pub struct Proof {
     /// The head with one changed file as it was before, for each that can change what the program does.
     #[serde(default)]
     pub undone: Vec<Undone>,
-    /// The place of the incident's trace that the new tests come to, or the first of several.
+    /// The new tests come to a function of the incident's trace or to what one of them calls: the first place of that trace.
     #[serde(default)]
     pub reached: Option<String>,
     /// Why a person decides although it is proven.

@@ -87,6 +87,12 @@ pub(super) fn alone(runs: &[Suite], witness: &[String]) -> Result<(), ProofGrade
     Ok(())
 }
 
+/// Whether each witness was in one of the runs alone.
+pub(super) fn ran_alone(runs: &[Suite], witness: &[String]) -> bool {
+    let ran = |id: &String| runs.iter().any(|suite| suite.tests.contains_key(id));
+    witness.iter().all(ran)
+}
+
 /// Whether a run alone held any witness at all.
 pub(super) fn ran(suite: &Suite, found: Option<&Found>) -> bool {
     found.is_some_and(|found| found.ids.iter().any(|id| suite.tests.contains_key(id)))

@@ -180,8 +180,8 @@ pub fn plan(facts: &Facts, runs: &Runs) -> Next {
     match green::alone(&runs.alone, &found.ids) {
         Err(grade) => graded(facts, runs, Some(found), grade),
         Ok(()) if apart && runs.alone.len() < facts.alone_runs => Next::Run(Run::Alone, found.ids),
-        // A runner that was asked for them alone and did not run them.
-        Ok(()) if runs.head_again.is_none() && !runs.alone.iter().any(|suite| green::ran(suite, Some(&found))) => {
+        // A witness that the runner did not run alone was seen with the fix only once.
+        Ok(()) if runs.head_again.is_none() && !green::ran_alone(&runs.alone, &found.ids) => {
             Next::Run(Run::HeadAgain, Vec::new())
         }
         Ok(()) => {

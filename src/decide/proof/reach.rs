@@ -25,7 +25,7 @@ pub fn unreached(witness: &[String], suite: &Suite) -> Reach {
     }
 }
 
-/// Marks a proof whose tests do not come there. `places` are the marked ones.
+/// Marks a proof whose tests come to none of the marked places, the incident's own first.
 pub fn reached(proof: &mut Proof, reach: Reach, places: &[String]) {
     let Some(first) = places.first() else { return };
     let more = match places.len() - 1 {
@@ -35,7 +35,7 @@ pub fn reached(proof: &mut Proof, reach: Reach, places: &[String]) {
     match reach {
         Reach::Reached => proof.reached = Some(first.clone()),
         Reach::Unknown => proof.not_proven.push(format!(
-            "Whether the new tests come to the place that failed ({first}): it could not be marked."
+            "Whether the new tests come to the place that failed ({first}) is not known: no run with marks there could be read."
         )),
         Reach::Not => mark(
             proof,

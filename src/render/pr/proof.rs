@@ -81,7 +81,7 @@ fn table(pr: &PrWords<'_>, proof: &Proof) -> String {
     if let Some(place) = &proof.reached {
         let _ = writeln!(
             table,
-            "| the place that failed, {} | the test comes there | – |",
+            "| what failed at {}, its callers and what they call | the test comes to one of them | – |",
             span(place)
         );
     }

@@ -78,6 +78,11 @@ fn the_whole_head_runs_again_where_the_new_tests_do_not_run_alone() {
     check(&facts(), &made, "proven");
     made.alone = vec![suite("")];
     assert_eq!(plan(&facts(), &made), Next::Run(Run::HeadAgain, Vec::new()));
+    // One of two ran alone.
+    let mut two = runs("old=p", "old=p | new=a:x | more=a:x", "old=p | new=p | more=p");
+    two.head_again = None;
+    two.alone = vec![suite("new=p")];
+    assert_eq!(plan(&facts(), &two), Next::Run(Run::HeadAgain, Vec::new()));
     made.alone = Vec::new();
     let cannot = Facts {
         selects: false,
