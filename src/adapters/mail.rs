@@ -146,7 +146,7 @@ impl Mailer {
 
     /// The server's words are text from outside.
     fn said(&self, attempt: &str, error: &lettre::transport::smtp::Error) -> String {
-        let words = Untrusted::new(&error.to_string(), &self.redactor).line(200);
+        let words = Untrusted::new(&error.to_string(), &self.redactor).quoted(200);
         format!("{attempt}: {words}")
     }
 }

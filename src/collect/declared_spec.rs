@@ -1,20 +1,25 @@
 //! The request file of a declared collector: what is asked, with which placeholders, and how its answer is paged.
 //! Pure: file text and values in, one checked request out.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use bytes::Bytes;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use http::{HeaderName, HeaderValue, Method, header};
+use regex::Regex;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use serde_json::json;
 use url::Url;
 
 use crate::{
     config::DeclaredUse,
     model::signal::{Severity, SignalKind},
-    text::json as strict,
+    text::{json as strict, redact::holds_secret},
 };
+
+/// A brace that opens a JSON object is followed by a quote or a space.
+static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{[A-Za-z][^{}\s]*\}").ok());
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,16 +150,27 @@ impl Spec {
         if spec.request.body.is_some() && spec.request.method == Verb::Get {
             return Err("the request file has a body for a GET".to_owned());
         }
-        if let Some(key) = spec.secret_in_address() {
+        let mut address = spec.address();
+        if let Some((key, _)) = address.iter().find(|(_, text)| text.contains("{secret:")) {
             return Err(format!(
                 "{key}: a secret cannot stand in the address, which is written to logs; use a header"
+            ));
+        }
+        let headers = pairs(&spec.request.headers);
+        address.extend(headers.map(|(name, text)| (format!("request.headers.{name}"), text)));
+        let body = spec.request.body.as_ref().map(ToString::to_string).unwrap_or_default();
+        address.push(("request.body".to_owned(), &body));
+        if let Some((key, _)) = address.iter().find(|(key, text)| is_secret(key, text)) {
+            return Err(format!(
+                "{key} holds a secret as text, and this file may be shared: put the secret into .env, name its \
+                 variable in the collector's `secrets`, and write {{secret:NAME}} here"
             ));
         }
         Ok(spec)
     }
 
-    /// The key of the first part of an address that asks for a secret.
-    fn secret_in_address(&self) -> Option<String> {
+    /// The key and text of each part of an address.
+    fn address(&self) -> Vec<(String, &str)> {
         let request = &self.request;
         let deep = request.deep.iter();
         let deep = deep.filter_map(|(name, text)| Some((format!("request.deep.{name}"), text.as_deref()?)));
@@ -164,11 +180,11 @@ impl Spec {
             query.chain([("detail.url".to_owned(), detail.url.as_str())])
         });
         let parts = [("request.url".to_owned(), request.url.as_str())].into_iter();
-        let mut parts = parts
+        parts
             .chain(pairs(&request.query).map(of("request.query")))
             .chain(deep)
-            .chain(detail);
-        parts.find(|(_, text)| text.contains("{secret:")).map(|(key, _)| key)
+            .chain(detail)
+            .collect()
     }
 
     pub(super) fn timeout(&self) -> Duration {
@@ -190,7 +206,7 @@ impl Spec {
         }
         let mut values = self.defaults.clone();
         values.extend(used.values.clone());
-        let mut both = format!("{{\"values\":{},\"answer\":", serde_json::json!(values)).into_bytes();
+        let mut both = format!("{{\"values\":{},\"answer\":", json!(values)).into_bytes();
         both.extend_from_slice(strict::without_mark(&answer));
         both.push(b'}');
         both
@@ -268,6 +284,13 @@ impl Spec {
 
 fn pairs(map: &BTreeMap<String, String>) -> impl Iterator<Item = (&str, &str)> {
     map.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+}
+
+/// Whether the text is a secret itself, by its format or by the name of its place. A placeholder is none.
+fn is_secret(key: &str, text: &str) -> bool {
+    let name = key.rsplit('.').next().unwrap_or(key);
+    let plain = PLACEHOLDER.as_ref().map(|pattern| pattern.replace_all(text, ""));
+    plain.is_some_and(|plain| holds_secret(&plain) || holds_secret(&json!({ name: plain }).to_string()))
 }
 
 /// A placeholder at the very start is a base address of the owner's; any other one is a piece of a path.

@@ -93,6 +93,24 @@ fn what_is_missing_or_wrong_is_named() {
         let used = used(&[("url", "https://x.example")], &[("k", "v")]);
         check(&format!(r#"{{{part},"kind":"alert","severity":"error"}}"#), &used, key);
     }
+    for (part, key) in [
+        (
+            r#""headers":{"Authorization":"Bearer fake-0123456789abcdef"}"#,
+            "request.headers.Authorization holds a secret",
+        ),
+        (
+            r#""headers":{"X-Api-Key":"fake0123456789"}"#,
+            "request.headers.X-Api-Key",
+        ),
+        (r#""query":{"api_key":"fake0123456789"}"#, "request.query.api_key"),
+        (
+            r#""method":"POST","body":{"password":"fake-0123456789"}"#,
+            "request.body holds a secret",
+        ),
+    ] {
+        let text = format!(r#"{{"request":{{"url":"{{url}}",{part}}},"kind":"alert","severity":"error"}}"#);
+        check(&text, &url, key);
+    }
     check(
         r#"{"request":{"url":"{url}","body":{}},"kind":"alert","severity":"error"}"#,
         &url,

@@ -26,6 +26,14 @@ impl Untrusted {
         line
     }
 
+    /// The same within a sentence of ours, as a quotation that it cannot end; empty where nothing was said.
+    pub fn quoted(&self, max: usize) -> String {
+        match self.line(max).replace('"', "'") {
+            line if line.is_empty() => line,
+            line => format!("\"{line}\""),
+        }
+    }
+
     /// For pure code that analyses it (signatures, parsers); never for output.
     pub fn analyse(&self) -> &str {
         &self.0

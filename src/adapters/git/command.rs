@@ -18,7 +18,7 @@ use tokio::{
 use super::{GitError, GitErrorKind, Result, error::classify, url::RemoteUrl};
 use crate::{
     adapters::process::located,
-    text::{Redactor, clean},
+    text::{Redactor, Untrusted, clean},
 };
 
 /// Git's id of the tree without entries, known to every git: as the source of attributes it means "no attributes".
@@ -160,27 +160,15 @@ impl Git {
         let out = self.bare(&["version"]).ok().await?;
         let text = String::from_utf8_lossy(&out);
         super::parse::version(&text)
-            .ok_or_else(|| GitError::new(GitErrorKind::Other, "read the version of git", shorten(&text)))
+            .ok_or_else(|| GitError::new(GitErrorKind::Other, "read the version of git", self.said(&out)))
     }
 
-    /// Cleaned, redacted, one paragraph.
-    pub(super) fn say(&self, stderr: &[u8]) -> String {
-        shorten(&self.redactor.redact(&clean(&String::from_utf8_lossy(stderr))))
+    /// What git or the remote said, as a quotation in one paragraph; empty where it said nothing.
+    pub(super) fn said(&self, stderr: &[u8]) -> String {
+        let text = clean(&String::from_utf8_lossy(stderr));
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Untrusted::new(&lines.join("; "), &self.redactor).quoted(400)
     }
-}
-
-fn shorten(text: &str) -> String {
-    let joined = text
-        .lines()
-        .map(str::trim)
-        .filter(|l| !l.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ");
-    let mut short: String = joined.chars().take(400).collect();
-    if short.len() < joined.len() {
-        short.push('…');
-    }
-    short
 }
 
 /// One command under construction.
@@ -387,7 +375,7 @@ impl Call<'_> {
 }
 
 pub(super) fn failure(git: &Git, attempted: String, out: &Output) -> GitError {
-    let said = git.say(&out.stderr);
+    let said = git.said(&out.stderr);
     let detail = if said.is_empty() {
         format!(
             "exit code {}",

@@ -132,8 +132,8 @@ impl Mirror {
         match (out.code, said) {
             (Some(0), PushLine::Done) => Ok(Push::Done),
             (_, PushLine::Refused(why)) => {
-                let remote = self.git.say(&out.stderr);
-                let why = self.git.say(why.as_bytes());
+                let remote = self.git.said(&out.stderr);
+                let why = self.git.said(why.as_bytes());
                 let said = if remote.is_empty() {
                     why
                 } else {

@@ -177,6 +177,11 @@ impl Edge {
     pub(super) fn line(&self, raw: &str) -> String {
         Untrusted::new(raw, &self.redactor).line(200)
     }
+
+    /// The host's own words within a sentence of ours.
+    pub(super) fn quoted(&self, raw: &str) -> String {
+        Untrusted::new(raw, &self.redactor).quoted(200)
+    }
 }
 
 impl Reply {

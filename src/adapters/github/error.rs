@@ -127,7 +127,7 @@ pub(super) fn from_answer(
         code @ 500..=599 => GitHubErrorKind::Server(code),
         code => GitHubErrorKind::Refused(code),
     };
-    let said = Untrusted::new(&message, redactor).line(200);
+    let said = Untrusted::new(&message, redactor).quoted(200);
     let what = match (&kind, said.is_empty()) {
         (GitHubErrorKind::RateLimited { wait }, _) => format!("rate limit, wait {} s", wait.as_secs()),
         (_, true) => format!("answered {}", status.as_u16()),

@@ -48,7 +48,7 @@ impl GitHub {
             (200, _) => Ok(merged(reply.json(&self.edge))),
             (_, Refusal::HeadMoved) => Ok(MergeOutcome::HeadMoved),
             (_, Refusal::BaseMoved) => Ok(MergeOutcome::BaseMoved),
-            (_, Refusal::Config) => Ok(MergeOutcome::Config(self.edge.line(&said))),
+            (_, Refusal::Config) => Ok(MergeOutcome::Config(self.edge.quoted(&said))),
             (_, Refusal::ReadAgain) => self.why_refused(repo, number, head, &said).await,
             (_, Refusal::Other) => {
                 let error = reply.error(&self.edge);
@@ -77,7 +77,7 @@ impl GitHub {
         Ok(match read {
             Ok(pull) if pull.is_merged() => MergeOutcome::AlreadyMerged,
             Ok(pull) if !pull.head.sha.eq_ignore_ascii_case(head.as_str()) => MergeOutcome::HeadMoved,
-            Ok(_) => MergeOutcome::Blocked(self.edge.line(said)),
+            Ok(_) => MergeOutcome::Blocked(self.edge.quoted(said)),
             Err(e) => MergeOutcome::Unknown(e.to_string()),
         })
     }

@@ -111,7 +111,7 @@ impl GitHub {
             };
             let said = self
                 .edge
-                .line(error["message"].as_str().unwrap_or("an error without a message"));
+                .quoted(error["message"].as_str().unwrap_or("an error without a message"));
             return Err(GitHubError::new(kind, attempt, said));
         }
         match answer["data"].take() {

@@ -67,7 +67,7 @@ impl GitHub {
         } else if low.contains("draft pull requests are not supported") {
             OpenPullOutcome::DraftsUnsupported
         } else {
-            OpenPullOutcome::Refused(self.edge.line(said))
+            OpenPullOutcome::Refused(self.edge.quoted(said))
         }
     }
 

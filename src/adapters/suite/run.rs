@@ -296,7 +296,7 @@ pub fn last_words(output: &SuiteOutput) -> String {
     };
     let exit = output.exit.unwrap_or(-1);
     match line(&output.stderr).or_else(|| line(&output.stdout)) {
-        Some(line) => format!("exit {exit}, last line: {line}"),
+        Some(line) => format!("exit {exit}, last line: \"{}\"", line.replace('"', "'")),
         None => format!("exit {exit}, no output"),
     }
 }

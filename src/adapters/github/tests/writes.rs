@@ -29,7 +29,12 @@ async fn each_answer_to_a_merge_is_its_own_outcome() {
         forge.on("GET pulls/3", open.clone());
         assert_eq!(merge_with(&forge, first).await, Ok(expected));
     };
-    let blocked = |text: &str| (message(405, text), MergeOutcome::Blocked(text.to_owned()));
+    let blocked = |text: &str| {
+        (
+            message(405, text),
+            MergeOutcome::Blocked(format!("\"{}\"", text.replace('"', "'"))),
+        )
+    };
     let ok = json!({"sha": "d".repeat(40), "merged": true, "message": "Pull Request successfully merged"});
     check(answer(200, &ok), MergeOutcome::Merged(id('d'))).await;
     check(
@@ -53,15 +58,15 @@ async fn each_answer_to_a_merge_is_its_own_outcome() {
         check(first, expected).await;
     }
     let squash = "Squash merges are not allowed on this repository.";
-    check(message(405, squash), MergeOutcome::Config(squash.to_owned())).await;
+    check(message(405, squash), MergeOutcome::Config(format!("\"{squash}\""))).await;
     check(
         message(422, "Validation Failed"),
-        MergeOutcome::Config("Validation Failed".to_owned()),
+        MergeOutcome::Config("\"Validation Failed\"".to_owned()),
     )
     .await;
     check(
         message(403, "Resource not accessible by personal access token"),
-        MergeOutcome::Forbidden("answered 403: Resource not accessible by personal access token".to_owned()),
+        MergeOutcome::Forbidden(r#"answered 403: "Resource not accessible by personal access token""#.to_owned()),
     )
     .await;
 }
@@ -175,7 +180,7 @@ async fn each_answer_to_opening_a_pull_is_its_own_outcome() {
     assert_eq!(
         check(refused("head sha can't be blank")).await,
         Ok(OpenPullOutcome::Refused(
-            "Validation Failed; head sha can't be blank".to_owned()
+            r#""Validation Failed; head sha can't be blank""#.to_owned()
         ))
     );
     assert!(matches!(check(lost()).await, Ok(OpenPullOutcome::Unknown(_))));
