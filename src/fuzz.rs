@@ -227,7 +227,7 @@ fn audit(bytes: &[u8]) {
 fn changes(bytes: &[u8]) -> Option<Vec<guards::FileChange>> {
     let patches = patch::parse(bytes).ok()?;
     drop(patch::base_paths(&patches));
-    patch::apply(&patches, &BTreeMap::new()).ok()
+    Some(patch::apply(&patches, &BTreeMap::new()).changes)
 }
 
 fn diff(bytes: &[u8]) {

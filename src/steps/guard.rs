@@ -26,18 +26,22 @@ pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, pat
     let paths = folder
         .paths()
         .with_context(|| format!("list the files of {}", base.display()))?;
-    let changes = match head {
+    let applied = match head {
         Head::Patch(file) => {
             let text = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
             match patched(&folder, &text)? {
-                Ok(changes) => changes,
+                Ok(applied) => applied,
                 Err(error) => return Ok(Err(error)),
             }
         }
-        Head::Folder(dir) => compared(&folder, &paths, &open(dir)?)?,
+        Head::Folder(dir) => patch::Applied {
+            changes: compared(&folder, &paths, &open(dir)?)?,
+            unread: Vec::new(),
+        },
     };
     let mut diff = Diff {
-        changes,
+        changes: applied.changes,
+        unread: applied.unread,
         around: Around {
             paths,
             files: BTreeMap::new(),
@@ -67,7 +71,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     Fault::new(Exit::Usage, format!("read {}: {error}", path.display())).into()
 }
 
-fn patched(folder: &Folder, text: &[u8]) -> Result<Result<Vec<FileChange>, patch::PatchError>> {
+fn patched(folder: &Folder, text: &[u8]) -> Result<Result<patch::Applied, patch::PatchError>> {
     let patches = match patch::parse(text) {
         Ok(patches) => patches,
         Err(error) => return Ok(Err(error)),
@@ -78,7 +82,7 @@ fn patched(folder: &Folder, text: &[u8]) -> Result<Result<Vec<FileChange>, patch
             sides.insert(path, side);
         }
     }
-    Ok(patch::apply(&patches, &sides))
+    Ok(Ok(patch::apply(&patches, &sides)))
 }
 
 /// Every path that differs between two folders.

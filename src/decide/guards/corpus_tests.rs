@@ -109,12 +109,13 @@ fn ticket(task: &Value) -> Ticket {
 fn report(tree: &Tree, case: &Case) -> GuardReport {
     static POLICY: OnceLock<GuardPolicy> = OnceLock::new();
     let policy = POLICY.get_or_init(|| GuardPolicy::anybody([]).unwrap());
-    let changes = match patch::parse(&case.diff).and_then(|p| patch::apply(&p, tree)) {
-        Ok(changes) => changes,
+    let applied = match patch::parse(&case.diff).map(|p| patch::apply(&p, tree)) {
+        Ok(applied) => applied,
         Err(error) => return unjudged(&error),
     };
     let mut diff = Diff {
-        changes,
+        changes: applied.changes,
+        unread: applied.unread,
         around: Around {
             paths: tree.keys().cloned().collect::<BTreeSet<_>>(),
             files: BTreeMap::new(),

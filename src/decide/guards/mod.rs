@@ -123,6 +123,8 @@ impl FileChange {
 #[derive(Debug, Clone, Default)]
 pub struct Diff {
     pub changes: Vec<FileChange>,
+    /// Files whose change does not fit the base.
+    pub unread: Vec<patch::Unread>,
     pub around: Around,
     pub ticket: Ticket,
 }
@@ -303,6 +305,10 @@ pub fn judge(diff: &Diff, policy: &GuardPolicy, redactor: &Redactor) -> GuardRep
         let shown = redactor.redact(&changes[at].shown());
         findings.push(hit.finding(&shown));
     }
+    findings.extend(diff.unread.iter().map(|unread| {
+        let shown = redactor.redact(&visible(&String::from_utf8_lossy(&unread.path)));
+        unreadable(&unread.error).finding(&shown)
+    }));
     // By path; what stands for the diff as a whole comes last.
     findings.sort_by(|a: &Finding, b| a.path.cmp(&b.path));
     findings.dedup_by(|a, b| (&a.rule, &a.path, a.line) == (&b.rule, &b.path, b.line));
@@ -353,9 +359,14 @@ fn layers(diff: &Diff, policy: &GuardPolicy) -> Vec<(usize, Hit)> {
     hits
 }
 
-/// A patch that does not fit its base cannot be judged, so a person looks at it.
+/// A patch that cannot be read, or a file that it does not fit, cannot be judged: a person looks at it.
+fn unreadable(error: &patch::PatchError) -> Hit {
+    Hit::new("unreadable", GuardVerdict::NeedsHuman, error.to_string())
+}
+
+/// The report on a text of which no change could be read.
 pub fn unjudged(error: &patch::PatchError) -> GuardReport {
-    let hit = Hit::new("unreadable", GuardVerdict::NeedsHuman, error.to_string());
+    let hit = unreadable(error);
     GuardReport {
         verdict: GuardVerdict::NeedsHuman,
         findings: vec![hit.finding("")],

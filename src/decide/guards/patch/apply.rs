@@ -1,38 +1,70 @@
 //! Puts patches onto the contents of a base.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use super::{Body, FilePatch, Hunk, PatchError, binary};
 use crate::decide::guards::{FileChange, Side, content};
 
 const PLAIN: u32 = 0o100_644;
 
-/// Both sides of every path that the patches touch, sorted by path. `base` gives a path's side.
-pub fn apply(patches: &[FilePatch], base: &BTreeMap<Vec<u8>, Side>) -> Result<Vec<FileChange>, PatchError> {
+/// What came of the patches of a diff.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Both sides of every path that changes, sorted by path.
+    pub changes: Vec<FileChange>,
+    /// Paths whose patch does not fit, so that nothing is known of their new side.
+    pub unread: Vec<Unread>,
+}
+
+/// One file of a diff that cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub path: Vec<u8>,
+    pub error: PatchError,
+}
+
+/// Puts each patch onto its file; one that does not fit leaves the others as they are. `base` gives a path's side.
+pub fn apply(patches: &[FilePatch], base: &BTreeMap<Vec<u8>, Side>) -> Applied {
     let mut out: BTreeMap<Vec<u8>, FileChange> = BTreeMap::new();
+    let mut unread = Vec::new();
     for patch in patches {
-        let old = old_side(patch, base)?;
-        if let Some(path) = patch.new_path.as_ref().filter(|_| patch.old_path.is_none())
-            && entry(&mut out, path, base).new.is_some()
-        {
-            let name = String::from_utf8_lossy(path);
-            return Err(PatchError::new(
-                patch.line,
-                format!("{name:?} is made, but it is in the base"),
-            ));
-        }
-        let new = new_side(patch, old)?;
-        let kept = patch.copy || patch.old_path == patch.new_path;
-        if let Some(path) = patch.old_path.as_ref().filter(|_| !kept) {
-            entry(&mut out, path, base).new = None;
-        }
-        if let (Some(path), Some(new)) = (&patch.new_path, new) {
-            entry(&mut out, path, base).new = Some(new);
+        if let Err(error) = put_on(patch, base, &mut out) {
+            let path = patch.new_path.as_ref().or(patch.old_path.as_ref());
+            unread.push(Unread {
+                path: path.cloned().unwrap_or_default(),
+                error,
+            });
         }
     }
     let mut changes: Vec<FileChange> = out.into_values().collect();
     changes.retain(|c| c.old != c.new || c.old.as_ref().is_some_and(|s| s.mode == content::SUBMODULE));
-    Ok(changes)
+    Applied { changes, unread }
+}
+
+fn put_on(
+    patch: &FilePatch,
+    base: &BTreeMap<Vec<u8>, Side>,
+    out: &mut BTreeMap<Vec<u8>, FileChange>,
+) -> Result<(), PatchError> {
+    let old = old_side(patch, base)?;
+    if let Some(path) = patch.new_path.as_ref().filter(|_| patch.old_path.is_none())
+        && entry(out, path, base).new.is_some()
+    {
+        let name = String::from_utf8_lossy(path);
+        return Err(PatchError::new(
+            patch.line,
+            format!("{name:?} is made, but it is in the base"),
+        ));
+    }
+    let new = new_side(patch, old)?;
+    let kept = patch.copy || patch.old_path == patch.new_path;
+    if let Some(path) = patch.old_path.as_ref().filter(|_| !kept) {
+        entry(out, path, base).new = None;
+    }
+    if let (Some(path), Some(new)) = (&patch.new_path, new) {
+        entry(out, path, base).new = Some(new);
+    }
+    Ok(())
 }
 
 /// The change of a path as it stands after the patches before this one.
@@ -95,15 +127,46 @@ fn put(hunks: &[Hunk], old: &[u8]) -> Result<Vec<u8>, PatchError> {
     let lines: Vec<&[u8]> = old.split_inclusive(|b| *b == b'\n').collect();
     let mut out = Vec::with_capacity(old.len());
     let mut at = 0;
+    let ends: &[u8] = if old.windows(2).any(|two| two == b"\r\n") {
+        b"\r\n"
+    } else {
+        b"\n"
+    };
     for hunk in hunks {
-        let place = place(hunk, &lines, at)
-            .ok_or_else(|| PatchError::new(hunk.line, "this hunk does not fit the file of the base"))?;
+        // A checkout may have other line ends than what is committed, and a diff is of what is committed.
+        let (place, hunk) = place(hunk, &lines, at)
+            .map(|at| (at, Cow::Borrowed(hunk)))
+            .or_else(|| {
+                let hunk = with_ends(hunk, ends);
+                Some((place(&hunk, &lines, at)?, Cow::Owned(hunk)))
+            })
+            .ok_or_else(|| {
+                let why = "this hunk does not fit the file of the base: the diff is of another base, or a filter \
+                           (LFS, ident, an encoding) changed the file when it was checked out";
+                PatchError::new(hunk.line, why)
+            })?;
         out.extend(lines[at..place].iter().copied().flatten());
         out.extend(hunk.new.iter().flatten());
         at = place + hunk.old.len();
     }
     out.extend(lines[at..].iter().copied().flatten());
     Ok(out)
+}
+
+fn with_ends(hunk: &Hunk, ends: &[u8]) -> Hunk {
+    let with = |lines: &[Vec<u8>]| lines.iter().map(|line| with_end(line, ends)).collect();
+    Hunk {
+        old: with(&hunk.old),
+        new: with(&hunk.new),
+        ..*hunk
+    }
+}
+
+fn with_end(line: &[u8], end: &[u8]) -> Vec<u8> {
+    match line.strip_suffix(b"\n") {
+        Some(line) => [line.strip_suffix(b"\r").unwrap_or(line), end].concat(),
+        None => line.to_vec(),
+    }
 }
 
 /// Where the old lines of a hunk stand: where it says, else the nearest place behind the hunk before it.

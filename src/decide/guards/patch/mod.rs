@@ -1,5 +1,5 @@
 //! A patch as git prints it, read and put onto the contents of a base: both sides of every file, and nothing guessed.
-//! What does not fit its base is an error, since it cannot be judged.
+//! What does not fit its base is named, since it cannot be judged.
 
 mod apply;
 mod binary;
@@ -8,7 +8,7 @@ mod parse;
 #[cfg(test)]
 mod patch_tests;
 
-pub use apply::apply;
+pub use apply::{Applied, Unread, apply};
 pub use parse::{base_paths, parse};
 
 /// A patch that cannot be read or does not fit.

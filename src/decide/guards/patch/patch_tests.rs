@@ -19,7 +19,9 @@ fn base(files: &[(&str, &str)]) -> BTreeMap<Vec<u8>, Side> {
 }
 
 fn changes(diff: &str, files: &[(&str, &str)]) -> Vec<FileChange> {
-    apply(&parse(diff.as_bytes()).unwrap(), &base(files)).unwrap()
+    let applied = apply(&parse(diff.as_bytes()).unwrap(), &base(files));
+    assert_eq!(applied.unread, []);
+    applied.changes
 }
 
 /// Path, mode and text of the new side.
@@ -108,7 +110,7 @@ fn binary_blocks() {
     // 0x00 0x01 0x02 0x03 as a literal, and the way back to nothing.
     let diff = "diff --git a/b.bin b/b.bin\nnew file mode 100644\nindex 0..1\nGIT binary patch\nliteral 4\nLc${NkWMT#Y01f~L\n\nliteral 0\nHcmV?d00001\n\n";
     let patches = parse(diff.as_bytes());
-    let found = patches.map(|p| apply(&p, &BTreeMap::new()).unwrap());
+    let found = patches.map(|p| apply(&p, &BTreeMap::new()).changes);
     assert_eq!(found.unwrap()[0].new.as_ref().unwrap().bytes, [0, 1, 2, 3]);
     let unknown = "diff --git a/b b/b\nindex 1..2 100644\nBinary files a/b and b/b differ\n";
     let found = changes(unknown, &[("b", "x")]);
@@ -119,9 +121,9 @@ fn binary_blocks() {
 fn what_does_not_fit_is_an_error() {
     let parse_error = |diff: &str| parse(diff.as_bytes()).unwrap_err().to_string();
     let apply_error = |diff: &str, files: &[(&str, &str)]| {
-        apply(&parse(diff.as_bytes()).unwrap(), &base(files))
-            .unwrap_err()
-            .to_string()
+        let applied = apply(&parse(diff.as_bytes()).unwrap(), &base(files));
+        assert_eq!(applied.changes, []);
+        applied.unread[0].error.to_string()
     };
     let hunk = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
     assert!(apply_error(hunk, &[("x", "z\n")]).contains("line 3"));
@@ -161,7 +163,29 @@ fn what_is_no_patch_is_never_an_empty_one() {
     assert!(error(format!("{one}{one}").as_bytes()).contains("second time"));
     let made = "diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n";
     let found = apply(&parse(made.as_bytes()).unwrap(), &base(&[("x", "a\n")]));
-    assert!(found.unwrap_err().to_string().contains("it is in the base"));
+    assert!(found.unread[0].error.to_string().contains("it is in the base"));
+}
+
+#[test]
+fn one_file_that_does_not_fit_hides_no_other() {
+    let part = |path: &str| format!("diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n");
+    let applied = apply(
+        &parse((part("x") + &part("y") + &part("z")).as_bytes()).unwrap(),
+        &base(&[("x", "a\n"), ("y", "of a filter\n"), ("z", "a\n")]),
+    );
+    let changed: Vec<String> = applied.changes.iter().map(FileChange::shown).collect();
+    assert_eq!(changed, ["x", "z"]);
+    assert_eq!(applied.unread.len(), 1);
+    assert_eq!(applied.unread[0].path, b"y");
+}
+
+#[test]
+fn a_checkout_may_have_other_line_ends_than_the_diff() {
+    let diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n";
+    let found = changes(diff, &[("x", "a\r\nb\r\nd\r\n")]);
+    assert_eq!(shown(&found), one("x", FILE, "a\r\nc\r\nd\r\n"));
+    let found = changes(&diff.replace("a\n-b\n+c\n", "a\r\n-b\r\n+c\r\n"), &[("x", "a\nb\n")]);
+    assert_eq!(shown(&found), one("x", FILE, "a\nc\n"));
 }
 
 #[test]
