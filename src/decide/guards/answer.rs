@@ -353,7 +353,32 @@ pub(super) fn renames(files: &[File<'_>], trees: &Trees<'_>) -> Names {
             }
         }
     }
+    names.files = renamed_files(files);
     names
+}
+
+/// Files that keep their content under another name. One name that two of them had, or get, says nothing.
+fn renamed_files(files: &[File<'_>]) -> BTreeMap<String, String> {
+    let name = |file: &File<'_>| {
+        let path = String::from_utf8_lossy(&file.change.path).into_owned();
+        path.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let come: Vec<&File<'_>> = files.iter().filter(|f| f.change.old.is_none()).collect();
+    let mut out: BTreeMap<String, String> = BTreeMap::new();
+    let mut unclear = BTreeSet::new();
+    for file in files.iter().filter(|f| f.change.new.is_none()) {
+        let was = file.change.old.as_ref().map(|s| &s.bytes);
+        let mut same = come.iter().filter(|c| c.change.new.as_ref().map(|s| &s.bytes) == was);
+        if let (Some(other), None) = (same.next(), same.next())
+            && out
+                .insert(name(file), name(other))
+                .is_some_and(|before| before != name(other))
+        {
+            unclear.insert(name(file));
+        }
+    }
+    out.retain(|old, new| old != new && !unclear.contains(old));
+    out
 }
 
 /// Names with their bodies, in which the name itself is a blank.

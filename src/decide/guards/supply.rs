@@ -35,6 +35,7 @@ pub(super) fn check(files: &[File<'_>]) -> Vec<(usize, Hit)> {
         out.extend(
             hits.into_iter()
                 .chain(sources(file))
+                .chain(wrapper(file))
                 .chain(patched(file))
                 .map(|hit| (at, hit)),
         );
@@ -330,6 +331,46 @@ fn sources(file: &File<'_>) -> Vec<Hit> {
         found.then(|| tamper("packages would come from another place").at(number(at)).is(line))
     };
     fresh.filter_map(hit).collect()
+}
+
+/// What builds the project when nothing is installed: a version, where it comes from, and what it has to hash to.
+fn wrapper(file: &File<'_>) -> Vec<Hit> {
+    if !matches!(file.name(), "gradle-wrapper.properties" | "maven-wrapper.properties") {
+        return Vec::new();
+    }
+    let read = |text: Option<&str>| -> BTreeMap<String, String> {
+        let lines = text
+            .unwrap_or_default()
+            .lines()
+            .filter(|l| !l.trim_start().starts_with('#'));
+        let pairs = lines.filter_map(|l| l.split_once('='));
+        pairs
+            .map(|(key, value)| (key.trim().to_lowercase(), value.trim().replace('\\', "")))
+            .collect()
+    };
+    let (was, is) = (read(file.old), read(file.new));
+    let host = |url: &str| {
+        url.split("://")
+            .nth(1)
+            .and_then(|r| r.split('/').next())
+            .map(str::to_owned)
+    };
+    let mut hits = Vec::new();
+    for (key, before) in &was {
+        let after = is.get(key);
+        let lost = key.ends_with("sha256sum") && after.is_none()
+            || key == "validatedistributionurl" && before == "true" && after.is_some_and(|v| v != "true");
+        let moved = key.ends_with("url") && after.is_some_and(|v| host(v) != host(before));
+        if lost {
+            hits.push(tamper("what is fetched to build the project is not checked any more").change(before, ""));
+        } else if moved {
+            let shown = after.map_or("", String::as_str);
+            hits.push(tamper("what builds the project would come from another place").change(before, shown));
+        } else if key.ends_with("url") && after != Some(before) {
+            hits.push(change("what builds the project changes"));
+        }
+    }
+    hits
 }
 
 /// Patches of installed packages, and installed packages themselves.

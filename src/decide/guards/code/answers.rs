@@ -9,6 +9,7 @@ use super::{fresh, reject};
 use crate::decide::guards::{
     Diff, Hit, Kind as FileKind, Kinds,
     inventory::{Foreign, Inventory, examples, inventory, is_primitive, whole_examples},
+    listed::listed,
     path::normal,
     syntax::{Ast, Grammar, Id, Kind, literal, parse},
     view::{File, Trees},
@@ -128,10 +129,49 @@ impl<'x, 'd> Tests<'x, 'd> {
         self.known().checks.have(&values)
     }
 
+    /// One check has a text of which this is more than half, and the answer.
+    fn know_a_text_with(&self, part: &str, outputs: &[String]) -> bool {
+        let part = part.to_lowercase();
+        let holds = |value: &String| {
+            let inner = value.trim_matches('"').to_lowercase();
+            value.starts_with('"') && inner.contains(&part) && 2 * part.len() >= inner.len()
+        };
+        let all = &self.known().checks.all;
+        all.iter()
+            .any(|values| values.iter().any(holds) && outputs.iter().all(|o| values.contains(o)))
+    }
+
     /// One small test has all of these.
     fn know_in_whole(&self, inputs: &[String], outputs: &[String]) -> bool {
         let values: Vec<&String> = inputs.iter().chain(outputs).collect();
         !outputs.is_empty() && self.known().wholes.have(&values)
+    }
+
+    /// A function that is new, that new tests call by its name, and that nothing else does: no answer to any test of the base.
+    fn is_apart(&self, old: Option<&Ast<'_>>, new: &Ast<'_>, id: Id) -> bool {
+        let mut above = new.above(id);
+        let Some(function) = above.find(|up| new.kind(*up) == Kind::Function) else {
+            return false;
+        };
+        let name = new.word(function);
+        let own = above.all(|up| !matches!(new.kind(up), Kind::Class | Kind::Function | Kind::Lambda))
+            && new.first_of(function, Kind::Mark).is_none()
+            && !new.source(function).starts_with("func (");
+        let is_test = |at: &usize| matches!(self.files[*at].kind, FileKind::Test(_));
+        let names = |ast: &Ast<'_>, id: Id| matches!(ast.kind(id), Kind::Name | Kind::Member) && ast.word(id) == name;
+        let named = |ast: &Ast<'_>| ast.walk(Ast::ROOT).any(|n| names(ast, n));
+        let called = |(at, ast): (&usize, &Ast<'_>)| {
+            let of_it = |n: Id| ast.source(n).as_ptr() >= new.source(function).as_ptr() && n == function;
+            !is_test(at)
+                && ast
+                    .walk(Ast::ROOT)
+                    .any(|n| names(ast, n) && !of_it(n) && !ast.above(n).any(of_it))
+        };
+        own && name.len() > 2
+            && !old.is_some_and(named)
+            && !self.trees.old.values().any(named)
+            && !self.trees.new.iter().any(called)
+            && self.trees.new.iter().any(|(at, ast)| is_test(at) && named(ast))
     }
 
     fn known(&self) -> &Known {
@@ -154,7 +194,8 @@ fn without_marks(value: &str) -> Option<String> {
 
 pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     const WHY: &str = "a branch answers the input of a test by its value";
-    for id in fresh(old, new, &[Kind::If]) {
+    let apart = |id: Id| tests.is_apart(old, new, id);
+    for id in fresh(old, new, &[Kind::If]).into_iter().filter(|id| !apart(*id)) {
         let kids: Vec<Id> = new
             .kids(id)
             .iter()
@@ -165,11 +206,14 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
             continue;
         };
         let inputs = equal_to(new, *condition);
-        if answers(tests, old, new, id, &inputs, *then) || super::written::answers(tests, new, id, *condition, *then) {
+        if answers(tests, old, new, id, &inputs, *then)
+            || answers_its_begin(tests, new, id, *condition, *then)
+            || super::written::answers(tests, new, id, *condition, *then)
+        {
             hits.push(reject("special-cased", new, id, WHY));
         }
     }
-    for id in fresh(old, new, &[Kind::Arm]) {
+    for id in fresh(old, new, &[Kind::Arm]).into_iter().filter(|id| !apart(*id)) {
         let Some((body, patterns)) = new.kids(id).split_last() else {
             continue;
         };
@@ -333,6 +377,28 @@ fn answers(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, 
     // Several inputs and their answer are no accident.
     let whole = || wanted.len() > 1 && outputs.iter().any(|o| !is_trivial(o)) && tests.know_in_whole(&wanted, &outputs);
     told || any(&wanted) || whole()
+}
+
+/// `text.startsWith("Wed, 01 May 2024")`: most of one test's input, with digits that no rule would name.
+fn answers_its_begin(tests: &Tests<'_, '_>, ast: &Ast<'_>, id: Id, condition: Id, then: Id) -> bool {
+    let named = "startsWith starts_with startswith start_with? HasPrefix endsWith ends_with endswith end_with? HasSuffix \
+        hasPrefix hasSuffix includes contains Contains include?";
+    let parts = ast.walk(condition).filter(|n| {
+        let text = literal::inner(ast.source(*n));
+        let digits = text.chars().filter(char::is_ascii_digit).count();
+        ast.kind(*n) == Kind::Text && ast.kids(*n).is_empty() && text.len() >= 6 && digits >= 3
+    });
+    let within = |n: Id| {
+        let mut above = ast.above(n).take_while(|up| *up != id);
+        above.any(|up| ast.kind(up) == Kind::Call && ast.chain(up).last().is_some_and(|l| listed(named, l.name)))
+    };
+    let Some(result) = constant_result(ast, id, then) else {
+        return false;
+    };
+    let outputs: Vec<String> = result.iter().map(|r| value(ast, *r)).collect();
+    parts
+        .filter(|n| within(*n))
+        .any(|n| tests.know_a_text_with(literal::inner(ast.source(n)), &outputs))
 }
 
 /// The literals of what a branch gives back, when nothing else goes into it.

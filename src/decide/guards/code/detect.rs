@@ -31,7 +31,7 @@ const RUNNERS: &str = "\
 
 /// Where a program looks at itself: modules, arguments, its stack.
 const MIRRORS: &str = "\
-    modules argv stack extract_stack currentframe _getframe caller caller_locations getStackTrace StackWalker \
+    modules argv stack stackTrace extract_stack currentframe _getframe caller caller_locations getStackTrace StackWalker \
     forName Caller Callers Args execPath PROGRAM_NAME orig_argv current_exe args mainModule main loader \
     getAllStackTraces getClassLoader executable find_spec env environ backtrace title";
 
@@ -138,6 +138,8 @@ fn mirrored(ast: &Ast<'_>, id: Id) -> bool {
             listed(words, last)
         }
         Kind::Name => ast.grammar == Grammar::Ruby && listed("caller caller_locations", ast.word(id)),
+        // Kotlin's and C#'s properties.
+        Kind::Member => listed("stackTrace allStackTraces StackTrace", ast.word(id)),
         _ => false,
     };
     if !stack {

@@ -222,6 +222,9 @@ fn assignment(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
     let path = ast.path(target);
     let last = path.rsplit('.').next().unwrap_or_default();
     let root = path.split('.').next().unwrap_or_default();
+    if gives_a_result(ast, id, &path, last) {
+        return Some("a hook gives tests another result");
+    }
     if matches!(path.as_str(), "collect_ignore" | "collect_ignore_glob") {
         return Some("files are left out of the collection");
     }
@@ -260,6 +263,37 @@ fn assignment(ast: &Ast<'_>, id: Id) -> Option<&'static str> {
             "exit" | "_exit" | "exitCode" | "AssertionError" | "skip" | "only" | "runner"
         );
     (framework && taken).then_some("the framework or the exit status is replaced")
+}
+
+/// `result.state = "pass"` in a hook that runs around or after tests.
+fn gives_a_result(ast: &Ast<'_>, id: Id, path: &str, last: &str) -> bool {
+    let result = "state status outcome result passed failed err error errors failures failuremessages rerun";
+    let of = "task result currenttest test report testresult ctx context meta";
+    let named = listed(result, &last.to_lowercase())
+        && path
+            .to_lowercase()
+            .split('.')
+            .rev()
+            .skip(1)
+            .any(|part| listed(of, part));
+    let good = ast.kids(id).get(1).is_some_and(|value| {
+        let told = ast.source(*value).trim_matches(['"', '\'', '`', ':']).to_lowercase();
+        listed(
+            "pass passed skip skipped success true false 0 [] null undefined none nil",
+            &told,
+        )
+    });
+    let in_hook = || {
+        ast.above(id).any(|up| match ast.kind(up) {
+            Kind::Call => listed(
+                "afterEach afterAll after teardown onTestFinished onTestFailed aroundEach after_each after_all",
+                ast.chain(up).first().map_or("", |l| l.name),
+            ),
+            Kind::Function => listed("afterEach afterAll tearDown teardown after_each", ast.word(up)),
+            _ => false,
+        })
+    };
+    named && good && in_hook()
 }
 
 fn call(ast: &Ast<'_>, id: Id) -> Option<&'static str> {

@@ -21,6 +21,31 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     }
 }
 
+/// `[f"{k}={v}" for k, v in os.environ.items()]`: the whole environment as texts, wherever they go.
+pub(super) fn spelled_out(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    for id in fresh(old, new, &[Kind::Loop, Kind::Other, Kind::List, Kind::Call]) {
+        let whole = |n: &Id| match ast_path(new, *n).as_str() {
+            "os.environ.items" | "ENV.map" | "ENV.each" | "ENV.each_pair" | "os.Environ" | "env.vars" => true,
+            "Object.entries" => new.flat(*n).contains("( process . env )"),
+            _ => false,
+        };
+        let written = |n: Id| new.kind(n) == Kind::Text && !new.kids(n).is_empty();
+        let small = new.walk(id).count() <= 60;
+        if small && new.walk(id).any(|n| whole(&n)) && new.walk(id).any(written) {
+            let why = "the whole environment is written as text";
+            hits.push(reject("secret-exposed", new, id, why));
+            return;
+        }
+    }
+}
+
+fn ast_path(ast: &Ast<'_>, id: Id) -> String {
+    match ast.kind(id) {
+        Kind::Call | Kind::Member => ast.path(id),
+        _ => String::new(),
+    }
+}
+
 fn is_output(ast: &Ast<'_>, id: Id) -> bool {
     let path = ast.path(id);
     let lower = path.to_lowercase();

@@ -8,7 +8,7 @@ use crate::decide::guards::{
     inventory::{Foreign, inventory, subjects},
     listed::listed,
     path::normal,
-    syntax::{Ast, Id, Kind, literal},
+    syntax::{Ast, Grammar, Id, Kind, literal},
     view::File,
 };
 
@@ -31,19 +31,51 @@ pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits:
         .into_iter()
         .filter(|id| !known.contains(&new.flat(*id)))
         .collect();
-    if fresh.is_empty() {
-        return;
-    }
     // What the tests of the base look at; of a new file nothing is known but its name.
     let units = old
         .map(|ast| subjects(&inventory(ast, true, &Foreign::default())))
         .unwrap_or_default();
+    if let Some(old) = old {
+        for id in shadows(old, new, &units) {
+            hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
+        }
+    }
+    if fresh.is_empty() {
+        return;
+    }
     let modules = modules(new);
     for id in fresh {
         if is_unit(file, new, id, &units, &modules) {
             hits.push(reject("mock-of-unit", new, id, "what the tests are about is replaced"));
         }
     }
+}
+
+/// A function of a test under the name of what the base's tests call from elsewhere.
+fn shadows(old: &Ast<'_>, new: &Ast<'_>, units: &BTreeSet<String>) -> Vec<Id> {
+    let defined = |ast: &Ast<'_>| -> Vec<(Id, String)> {
+        let functions = ast.walk(Ast::ROOT).filter_map(|id| match ast.kind(id) {
+            Kind::Function => Some((id, ast.word(id))),
+            Kind::Assign => {
+                let [target, value] = ast.kids(id) else { return None };
+                let named = matches!(ast.kind(*target), Kind::Name | Kind::Bind) && ast.kind(*value) == Kind::Lambda;
+                named.then(|| (id, ast.source(*target)))
+            }
+            _ => None,
+        });
+        functions.map(|(id, name)| (id, name.to_owned())).collect()
+    };
+    let before: BTreeSet<String> = defined(old).into_iter().map(|(_, name)| name).collect();
+    let called = |ast: &Ast<'_>, name: &str| {
+        let mut calls = ast.walk(Ast::ROOT).filter(|id| ast.kind(*id) == Kind::Call);
+        calls.any(|id| matches!(ast.chain(id).as_slice(), [link] if link.name == name))
+    };
+    let fresh = defined(new).into_iter().filter(|(_, name)| !before.contains(name));
+    fresh
+        .filter(|(_, name)| units.contains(name) || new.grammar == Grammar::Go && name.starts_with(char::is_uppercase))
+        .filter(|(_, name)| called(old, name) && called(new, name))
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// A set-up that replaces, for all tests, a module of the product that has tests of its own.
@@ -238,12 +270,14 @@ fn is_unit(
                 let object = links.first().map_or("", |l| l.name);
                 let own = (link.name == "stubs" || link.name == "stub" && args.len() > 1)
                     && object.starts_with(|c: char| c == '@' || c.is_lowercase());
-                units.contains(name) && (own && object != "allow" || on_unit(ast, id, units))
+                let unit = units.contains(name);
+                unit && own && object != "allow" || (unit || is_called(ast, name)) && on_unit(ast, id, units)
             }
             // `spyOn(object, "name")`, `patch.object(object, "name")`, `setattr(object, "name", …)`
             ("spyOn" | "object" | "setattr" | "stub" | "replace", None) => {
                 let name = args.get(1).and_then(|n| text(*n)).unwrap_or_default();
-                let only_watches = link.name == "spyOn" && links.last().is_some_and(|l| l.name == "spyOn");
+                let only_watches =
+                    link.name == "spyOn" && links.last().is_some_and(|l| l.name == "spyOn") && !is_told_later(ast, id);
                 units.contains(name) && !only_watches && !listed(OUTSIDE, name)
             }
             // `mock(Unit.class)`, `spy(Unit)`, `allow_any_instance_of(Unit)`
@@ -277,6 +311,23 @@ fn is_unit(
     })
 }
 
+/// `const spy = vi.spyOn(unit, "name"); spy.mockReturnValue(3);`
+fn is_told_later(ast: &Ast<'_>, id: Id) -> bool {
+    let assign = ast.above(id).next().filter(|up| ast.kind(*up) == Kind::Assign);
+    let name = assign
+        .and_then(|a| ast.kids(a).first())
+        .map_or("", |target| ast.source(*target));
+    let answers = |word: &str| {
+        let told = ["mockReturn", "mockImplementation", "mockResolved", "mockRejected"];
+        told.iter().any(|w| word.starts_with(w)) || listed("returns callsFake resolves and_return andReturn", word)
+    };
+    !name.is_empty()
+        && ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call).any(|call| {
+            let links = ast.chain(call);
+            links.first().is_some_and(|l| l.name == name) && links.iter().any(|l| l.args.is_some() && answers(l.name))
+        })
+}
+
 /// A spy around a new object of the class that the file is named after.
 fn made_in_set_up(ast: &Ast<'_>, id: Id, name: &str) -> bool {
     let suite = ast
@@ -303,8 +354,25 @@ fn on_unit(ast: &Ast<'_>, id: Id, units: &BTreeSet<String>) -> bool {
     let object = links.first().and_then(|l| l.arg(0));
     object.is_some_and(|o| {
         let name = ast.chain(o).last().map(|l| l.name).unwrap_or_default();
-        let named = name.starts_with(char::is_uppercase) && units.contains(name);
+        let named = name.starts_with(char::is_uppercase) && (units.contains(name) || describes(ast, name));
         named || matches!(name, "subject" | "described_class") || is_described(ast, name)
+    })
+}
+
+/// A check calls a method of this name.
+fn is_called(ast: &Ast<'_>, name: &str) -> bool {
+    let mut calls = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call);
+    calls.any(|call| ast.chain(call).iter().any(|l| l.args.is_some() && l.name == name))
+}
+
+/// `RSpec.describe Fine do`
+fn describes(ast: &Ast<'_>, class: &str) -> bool {
+    let mut calls = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Call);
+    calls.any(|call| {
+        let links = ast.chain(call);
+        let last = links.last().filter(|l| l.name == "describe");
+        let first = last.and_then(|l| l.arg(0));
+        first.is_some_and(|arg| ast.chain(arg).last().is_some_and(|l| l.name == class))
     })
 }
 

@@ -72,6 +72,10 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
                 hollow::check(file, old, new, &texts, &mut hits);
             }
         }
+        if !file.is_source() {
+            leak::check(old, new, &mut hits);
+        }
+        leak::spelled_out(old, new, &mut hits);
         equality::check(old, new, &mut hits);
         out.extend(hits.into_iter().map(|hit| (at, hit)));
     }

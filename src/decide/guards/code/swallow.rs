@@ -379,12 +379,20 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             .and_then(|c| new.kids(*c).first())
             .map(|o| new.flat(*o))
             .unwrap_or_default();
-        let passed = !object.is_empty() && before.contains(&format!("{object} ?"));
+        let passed = !object.is_empty() && is_passed_on(&before, &object);
         match last.name {
             "ok" if passed && new.grammar == Grammar::Rust => {
                 hits.push(reject(RULE, new, id, "the error of this call is thrown away"));
             }
-            "unwrap_or_default" | "unwrap_or" | "unwrap_or_else" if passed => {
+            "unwrap_or_default" | "unwrap_or" if passed => {
+                hits.push(reject(
+                    RULE,
+                    new,
+                    id,
+                    "an error that was passed on becomes a default value",
+                ));
+            }
+            "unwrap_or_else" if passed => {
                 hits.push(human(RULE, new, id, "an error becomes a default value"));
             }
             _ => {}
@@ -392,6 +400,44 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     }
     go_returns(old, new, hits);
     go_forgotten(old, new, hits);
+}
+
+/// `x.parse()?`, `x.parse().map_err(bad)?`, `x.parse().context("…")?`: the error of a call leaves the function.
+fn is_passed_on(text: &str, call: &str) -> bool {
+    let ways = [
+        "map_err",
+        "context",
+        "with_context",
+        "wrap_err",
+        "wrap_err_with",
+        "ok_or",
+        "ok_or_else",
+        "change_context",
+    ];
+    text.match_indices(call).any(|(at, _)| {
+        let mut words = text[at + call.len()..].split_whitespace().peekable();
+        loop {
+            match words.next() {
+                Some("?") => return true,
+                Some(".") => {}
+                _ => return false,
+            }
+            if !words.next().is_some_and(|word| ways.contains(&word)) {
+                return false;
+            }
+            let mut depth = 0_usize;
+            for word in words.by_ref() {
+                match word {
+                    "(" => depth += 1,
+                    ")" => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                if depth == 0 {
+                    break;
+                }
+            }
+        }
+    })
 }
 
 /// `if err != nil { … }` that passed the error on in the base and only looks away now.

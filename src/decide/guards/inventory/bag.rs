@@ -1,10 +1,10 @@
 //! What an expression is made of: the values in it and the names that it reaches, through the locals, helpers and
 //! tables that it uses. Two tests that differ in form only have the same bags.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub(super) use super::definitions::Scope;
-use super::vocabulary::is_vocabulary;
+use super::{compare::Names, vocabulary::is_vocabulary};
 use crate::decide::guards::syntax::literal;
 
 /// Elements that a bag holds at most.
@@ -86,12 +86,20 @@ impl Bag {
         out
     }
 
-    pub(super) fn renamed(&self, renames: &BTreeMap<String, String>) -> Self {
+    /// As the head would write it.
+    pub(super) fn renamed(&self, names: &Names) -> Self {
+        let renames = &names.renamed;
         let name = |n: &String| renames.get(n).unwrap_or(n).clone();
         // A new name may be a word that says nothing, and then it is in no bag of the head.
         let says = |n: &String| !renames.get(n).is_some_and(|new| is_vocabulary(new));
+        let mut values: Vec<String> = self
+            .values
+            .iter()
+            .map(|v| names.file(v).unwrap_or_else(|| v.clone()))
+            .collect();
+        values.sort();
         Self {
-            values: self.values.clone(),
+            values,
             names: self.names.iter().filter(|n| says(n)).map(name).collect(),
             reach: self.reach.iter().map(name).collect(),
             columns: self.columns.clone(),

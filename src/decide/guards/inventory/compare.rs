@@ -43,6 +43,22 @@ pub(in crate::decide::guards) struct Names {
     pub(in crate::decide::guards) renamed: BTreeMap<String, String>,
     /// Defined in the base's source and no more.
     pub(in crate::decide::guards) gone: BTreeSet<String>,
+    /// Names of files that only got another one: old to new.
+    pub(in crate::decide::guards) files: BTreeMap<String, String>,
+}
+
+impl Names {
+    /// The new text for one that names a file, as `"data/plain.golden"` does.
+    pub(super) fn file(&self, value: &str) -> Option<String> {
+        if self.files.is_empty() {
+            return None;
+        }
+        let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+        let (folder, name) = inner
+            .rsplit_once('/')
+            .map_or(("", inner), |(f, n)| (&inner[..=f.len()], n));
+        Some(format!("\"{folder}{}\"", self.files.get(name)?))
+    }
 }
 
 /// Findings, each with the index of its file.
@@ -54,7 +70,7 @@ pub(in crate::decide::guards) fn compare(files: &[TestFile], names: &Names) -> V
     let mut compare = Compare {
         files,
         names,
-        beside: Beside::of(&beside(|f| &f.old).renamed(&names.renamed), &beside(|f| &f.new)),
+        beside: Beside::of(&beside(|f| &f.old).renamed(names), &beside(|f| &f.new)),
         old: Vec::new(),
         new: Vec::new(),
         hits: Vec::new(),
@@ -86,17 +102,17 @@ pub(in crate::decide::guards) fn compare(files: &[TestFile], names: &Names) -> V
 
 fn renamed(mut case: Case, names: &Names) -> Case {
     for check in &mut case.checks {
-        check.sides = [
-            check.sides[0].renamed(&names.renamed),
-            check.sides[1].renamed(&names.renamed),
-        ];
-        check.bare = [
-            check.bare[0].renamed(&names.renamed),
-            check.bare[1].renamed(&names.renamed),
-        ];
-        check.row = check.row.renamed(&names.renamed);
+        check.sides = [check.sides[0].renamed(names), check.sides[1].renamed(names)];
+        check.bare = [check.bare[0].renamed(names), check.bare[1].renamed(names)];
+        check.row = check.row.renamed(names);
     }
-    case.all = case.all.renamed(&names.renamed);
+    case.all = case.all.renamed(names);
+    case.written = case.written.renamed(names);
+    if !names.files.is_empty() {
+        let words = case.body.split(' ');
+        let words: Vec<String> = words.map(|w| names.file(w).unwrap_or_else(|| w.to_owned())).collect();
+        case.body = words.join(" ");
+    }
     case
 }
 
@@ -390,6 +406,13 @@ impl Compare<'_> {
         let mut had = old.case.written.clone();
         had.values = checked(&old.case.checks).missing(&had);
         let mut missing = everything.missing(&had);
+        // `-250` may be written `-cents` for a row that has 250.
+        let turns = super::runs::turns_a_number(&new.case.body);
+        missing.retain(|v| {
+            !(turns
+                && v.strip_prefix('-')
+                    .is_some_and(|n| everything.values.iter().any(|h| h == n)))
+        });
         // A text may have become the pattern that it alone fits.
         missing.retain(|v| !everything.values.contains(&format!("\"^{}$\"", v.trim_matches('"'))));
         let file = new.file;

@@ -1,7 +1,7 @@
 //! Whether one check can stand for another.
 
 use super::{Case, Check, bag::Bag, words::Strength};
-use crate::decide::guards::syntax::literal;
+use crate::decide::guards::{listed::listed, syntax::literal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cover {
@@ -16,6 +16,11 @@ pub(super) fn covers(old: &Check, new: &Check, case: &Bag) -> Cover {
         && !new.negated
         && (new.strength >= Strength::Part || new.strength == Strength::Truthy && only_null(old))
         && !wants_nothing(new)
+    {
+        return covers(&plain, new, case);
+    }
+    if let Some(plain) = old.says_empty().then(|| without_empty(old))
+        && new.wants_empty()
     {
         return covers(&plain, new, case);
     }
@@ -212,6 +217,25 @@ fn not_nothing(check: &Check) -> Option<Check> {
         }
         plain
     })
+}
+
+/// What is empty, without the word for it.
+fn without_empty(check: &Check) -> Check {
+    let mut plain = check.clone();
+    for side in plain.sides.iter_mut().chain(plain.bare.iter_mut()) {
+        side.names.retain(|n| !is_empty_word(n));
+        if let Some(at) = side.values.iter().position(|v| v == "true") {
+            side.values.remove(at);
+        }
+    }
+    plain
+}
+
+pub(super) fn is_empty_word(name: &str) -> bool {
+    listed(
+        "isempty empty tobeempty tobearrayempty beempty beanemptystring isempty? empty?",
+        &super::words::plain(name),
+    )
 }
 
 /// The same elements in another order, where the order is looked at.

@@ -198,7 +198,8 @@ impl<'a> Scope<'a> {
             "is_expected" if ast.grammar == Grammar::Ruby => "subject",
             word => word,
         };
-        if !self.is_local(name) {
+        // A parameter that nothing in the file gives a value may be a fixture of another file.
+        if !self.is_local(name) || self.definitions(name).is_empty() && self.foreign.contains_key(name) {
             match self.foreign.get(name).filter(|_| !open.shallow) {
                 Some(helper) => {
                     bag.values.extend(helper.values.iter().cloned());

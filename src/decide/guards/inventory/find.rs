@@ -402,11 +402,13 @@ impl<'a> Find<'_, 'a> {
         // JUnit runs the tests of an inner class where a mark says so.
         let within = ast.above(id).any(|up| ast.kind(up) == Kind::Class);
         let marks = || ast.kids_of(id, Kind::Mark).map(|m| ast.source(m));
-        if ast.grammar == Grammar::Java
-            && within
-            && ast.text.contains("org.junit.jupiter")
-            && !head.split_whitespace().any(|w| w == "static")
-            && !marks().any(|m| m.starts_with("@Nested"))
+        let says = |word: &str| head.split_whitespace().any(|w| w == word);
+        let inner_class = match ast.grammar {
+            Grammar::Java => !says("static"),
+            Grammar::Kotlin => says("inner"),
+            _ => false,
+        };
+        if inner_class && within && ast.text.contains("org.junit.jupiter") && !marks().any(|m| m.starts_with("@Nested"))
         {
             own.word("skip", None);
         }

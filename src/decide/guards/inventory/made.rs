@@ -122,6 +122,7 @@ impl Scan<'_, '_> {
                 .find_map(|w| whole(ast, *w))
                 .or_else(|| is_called_with(ast, id).then_some(1))
                 .or_else(|| named(ast, claim)),
+            none: matches!(claim.wanted.as_slice(), [only] if is_empty(ast, *only)),
             own: self.scope.written(ast, id),
             tolerance,
             range: range(ast, id, claim, tolerance),
@@ -232,6 +233,45 @@ fn lists_all(ast: &Ast<'_>, id: Id) -> bool {
 fn whole(ast: &Ast<'_>, id: Id) -> Option<usize> {
     let composite = |n: &Id| matches!(ast.kind(*n), Kind::List | Kind::Map) && !ast.kids(*n).is_empty();
     ast.walk(id).find(composite).map(|n| ast.kids(n).len())
+}
+
+/// `[]`, `vec![]`, `Vec::<i64>::new()`, `List.of()`, `[]string{}`, `dict()`
+fn is_empty(ast: &Ast<'_>, id: Id) -> bool {
+    let source: String = ast.source(id).split_whitespace().collect();
+    let made = [
+        "[]",
+        "{}",
+        "vec![]",
+        "list()",
+        "dict()",
+        "set()",
+        "tuple()",
+        "listOf()",
+        "mapOf()",
+        "setOf()",
+        "emptyList()",
+        "emptyMap()",
+        "emptySet()",
+        "emptyArray()",
+        "List.of()",
+        "Map.of()",
+        "Set.of()",
+        "Collections.emptyList()",
+        "Collections.emptyMap()",
+        "Collections.emptySet()",
+        "array()",
+    ];
+    let by_type = [
+        "Vec::",
+        "HashMap::",
+        "HashSet::",
+        "BTreeMap::",
+        "BTreeSet::",
+        "VecDeque::",
+    ];
+    made.contains(&source.trim_start_matches('&'))
+        || by_type.iter().any(|t| source.starts_with(t)) && source.ends_with("::new()")
+        || ast.grammar == Grammar::Go && source.starts_with(['[', 'm']) && source.ends_with("{}")
 }
 
 /// The arguments of a call are looked at as a whole.

@@ -76,6 +76,8 @@ pub(super) struct Check {
     fields: Vec<String>,
     /// The entries of the list or map that it wants as a whole.
     whole: Option<usize>,
+    /// It wants an empty list or map.
+    none: bool,
     /// The values that are written in it.
     own: Bag,
     /// Allowed distance, where there is one.
@@ -99,6 +101,17 @@ pub(super) struct Check {
 }
 
 impl Check {
+    /// `x.is_empty()`
+    fn says_empty(&self) -> bool {
+        let says = |side: &Bag| side.names.iter().any(|name| cover::is_empty_word(name));
+        !self.negated && self.strength >= Strength::Truthy && self.row.is_empty() && self.sides.iter().any(says)
+    }
+
+    /// `x == []`
+    fn wants_empty(&self) -> bool {
+        !self.negated && self.strength == Strength::Exact && self.none
+    }
+
     /// What a row of a table that a macro reads is checked for, whatever the macro does with it.
     fn of_row(text: &str, line: u32, bag: Bag) -> Self {
         Self {
@@ -116,6 +129,7 @@ impl Check {
             keys: Vec::new(),
             fields: Vec::new(),
             whole: None,
+            none: false,
             own: Bag::default(),
             tolerance: None,
             range: None,
@@ -151,6 +165,7 @@ impl Check {
             keys: Vec::new(),
             fields: Vec::new(),
             whole: None,
+            none: false,
             own: Bag::default(),
             tolerance: None,
             range: None,

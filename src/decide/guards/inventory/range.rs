@@ -32,11 +32,22 @@ pub(super) fn range(ast: &Ast<'_>, id: Id, claim: &Claim, tolerance: Option<f64>
     };
     let right = number(&claim.wanted);
     let (at, value) = right.or_else(|| number(&claim.subject))?;
-    if claim.negated {
-        return None;
-    }
     let by = literal::number(ast.source(at));
-    let between = |low, high| Some(Range { low, high, by });
+    // What is not above a number is at most that number.
+    let between = |low: f64, high: f64| match (claim.negated, low.is_finite(), high.is_finite()) {
+        (false, ..) => Some(Range { low, high, by }),
+        (true, true, false) => Some(Range {
+            low: f64::NEG_INFINITY,
+            high: low.next_down(),
+            by,
+        }),
+        (true, false, true) => Some(Range {
+            low: high.next_up(),
+            high: f64::INFINITY,
+            by,
+        }),
+        (true, ..) => None,
+    };
     if let Some(distance) = tolerance {
         return between(value - distance, value + distance);
     }
@@ -146,6 +157,8 @@ mod tests {
         assert_eq!(ranges("self.assertAlmostEqual(f(), 3, places=0)"), [Some((2.5, 3.5))]);
         assert_eq!(ranges("assert f() == approx(200, rel=0.1)"), [Some((180.0, 220.0))]);
         assert_eq!(ranges("assert round(f(), 1) == 2"), [Some((1.95, 2.05))]);
+        assert_eq!(ranges("assert not f() > 3"), [Some((f64::NEG_INFINITY, 3.0))]);
+        assert_eq!(ranges("assert not f() < 3"), [Some((3.0, f64::INFINITY))]);
         assert_eq!(ranges("assert f() != 3"), [None]);
         assert_eq!(ranges("assert f() == g()"), [None]);
     }

@@ -152,6 +152,17 @@ fn subject_of_write(parts: &[&str], new: &Case, line: u32) -> bool {
     })
 }
 
+/// `-cents`: a minus before a name, in the words of a body.
+pub(super) fn turns_a_number(body: &str) -> bool {
+    let words: Vec<&str> = body.split(' ').collect();
+    words.windows(3).any(|three| {
+        let [before, minus, name] = three else { return false };
+        *minus == "-"
+            && matches!(*before, "(" | "[" | "{" | "," | "=" | ":" | "return" | "*" | "+")
+            && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    })
+}
+
 /// A statement of the head alone that gives another value to something the base's test used.
 pub(super) fn put_between(old: &Case, new: &Case) -> Option<(u32, String)> {
     let words: Vec<&str> = old.body.split(' ').collect();
@@ -164,10 +175,18 @@ pub(super) fn put_between(old: &Case, new: &Case) -> Option<(u32, String)> {
     new.statements.iter().find_map(|s| {
         let name = s.changes.as_deref()?;
         let fresh = !old.statements.iter().any(|o| o.flat == s.flat);
+        // What the base's test gives it behind that is what its checks see.
+        let given_again = |line: u32| {
+            let whole = |r: &&super::Statement| {
+                !r.part && r.changes.as_deref() == Some(name) && r.line > s.line && r.line < line
+            };
+            let mut later = new.statements.iter().filter(whole);
+            later.any(|r| old.statements.iter().any(|o| o.flat == r.flat))
+        };
         let before = new
             .checks
             .iter()
-            .any(|c| c.line > s.line && old.checks.iter().any(|o| o.flat == c.flat));
+            .any(|c| c.line > s.line && !given_again(c.line) && old.checks.iter().any(|o| o.flat == c.flat));
         // A part of it, or a further value; a first one is its definition.
         let again = s.part || count(old, name) > 0;
         let more = count(new, name) > count(old, name) && words.contains(&name) && again;

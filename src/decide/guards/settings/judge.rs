@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     flags::{self, Change},
-    keys::{Trend, plain, severity, trend, weight},
+    keys::{Trend, is_computed, plain, severity, trend, weight},
     read::Setting,
     shell::{self, Command},
 };
@@ -129,6 +129,7 @@ fn on(text: &str) -> bool {
         text.to_lowercase().as_str(),
         "true" | "yes" | "1" | "on" | "error" | "all"
     ) || text.contains("${{")
+        || is_computed(text)
 }
 
 fn key_of(path: &[String]) -> String {

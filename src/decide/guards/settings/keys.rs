@@ -184,7 +184,9 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if is(OPTIONS) && element {
         return Trend::Options;
     }
-    let templated = !element && value.contains("${{") && (is(OFF) || starts(OFF_STARTS));
+    let lets_pass = || listed(OFF, last) || starts("ignorefail ignoreerror continueon allowfail");
+    let templated =
+        !element && (value.contains("${{") && (is(OFF) || starts(OFF_STARTS)) || is_computed(value) && lets_pass());
     if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {
         return Trend::Off;
     }
@@ -249,6 +251,15 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::TakenIn;
     }
     Trend::Unknown
+}
+
+/// An expression of a build script, which is not the same in every run.
+pub(super) fn is_computed(value: &str) -> bool {
+    let called = value.contains('(') && !value.starts_with(['\'', '"']);
+    called
+        || [" == ", " != ", " && ", " || ", " ? ", " ?: "]
+            .iter()
+            .any(|w| value.contains(w))
 }
 
 /// Keys of one product each.

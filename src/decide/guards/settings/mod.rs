@@ -9,6 +9,7 @@ mod keyed;
 mod keys;
 mod leak;
 mod make;
+mod moved;
 mod read;
 mod recipes;
 mod rivals;
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::model::evidence::GuardVerdict;
 use judge::Judged;
+use moved::Moved;
 use read::{Format, format, read};
 
 pub(super) use beside::made_by;
@@ -31,6 +33,7 @@ pub(super) use rivals::Rivals;
 pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
     let texts = Texts::of(diff, files);
+    let moved = Moved::of(diff, files);
     for (at, file) in files.iter().enumerate() {
         let mut judged = Judged::default();
         if is_script(file) && gates(diff, files, file) {
@@ -38,7 +41,7 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
         } else if keys::is_gate(&file.normal)
             && !(file.change.old.is_none() && rivals::holds_for_nothing(diff, &file.normal))
         {
-            gate(file, &texts, &mut judged);
+            gate(file, &texts, &moved, &mut judged);
         }
         if is_script(file) && judged.hits.is_empty() {
             judged.hits.extend(goes_on(file));
@@ -60,7 +63,7 @@ pub(super) fn read_settings(text: &str, name: &str) -> Option<Vec<Setting>> {
     read(text, format(name)?)
 }
 
-fn gate(file: &File<'_>, texts: &Texts<'_>, out: &mut Judged) {
+fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
     let included;
     let (mut old, mut new) = (file.old.unwrap_or_default(), file.new.unwrap_or_default());
     if recipes::is_make(file.name()) {
@@ -98,7 +101,7 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, out: &mut Judged) {
     } else {
         read(old, format)
     };
-    let (Some(was), Some(is)) = (was, read(new, format)) else {
+    let (Some(mut was), Some(is)) = (was, read(new, format)) else {
         let hit = Hit::new(
             "unreadable",
             GuardVerdict::NeedsHuman,
@@ -107,6 +110,9 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, out: &mut Judged) {
         out.hits.push(hit);
         return;
     };
+    for setting in &mut was {
+        moved.follow(&mut setting.value);
+    }
     let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some() && file.name() != "rakefile";
     judge::settings(&was, &is, strict, out);
     if let Format::Code(_) = format {
