@@ -8,6 +8,7 @@ mod detect;
 mod equality;
 mod hollow;
 mod infra;
+mod known;
 mod leak;
 mod mocks;
 mod patched;
@@ -32,7 +33,7 @@ use crate::model::evidence::GuardVerdict;
 /// Findings, each with the index of its file.
 pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     let mut out = Vec::new();
-    let tests = answers::Tests::of(diff, files, trees);
+    let tests = known::Tests::of(diff, files, trees);
     let (texts, modules) = (Texts::of(diff, files), planted::Modules::of(diff));
     let all: Vec<&Ast<'_>> = trees.new.values().collect();
     let gone = Gone::of(files);

@@ -1,6 +1,9 @@
 //! Inputs of a test that the source answers in another spelling: joined to one text, as JSON, as elements of a list.
 
-use super::answers::{Tests, constant_result, is_literal, is_trivial, value};
+use super::{
+    answers::{constant_result, is_literal, is_trivial, value},
+    known::Tests,
+};
 use crate::decide::guards::{
     listed::listed,
     syntax::{Ast, Id, Kind},

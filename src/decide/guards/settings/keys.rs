@@ -184,10 +184,9 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     if is(OPTIONS) && element {
         return Trend::Options;
     }
-    let lets_pass = || listed(OFF, last) || starts("ignorefail ignoreerror continueon allowfail");
-    let templated =
-        !element && (value.contains("${{") && (is(OFF) || starts(OFF_STARTS)) || is_computed(value) && lets_pass());
-    if templated || flag && !within(&["scripts"]) && (listed(OFF, last) || starts("ignoreerror continueon allowfail")) {
+    let templated = !element && value.contains("${{") && (is(OFF) || starts(OFF_STARTS));
+    let plain = flag && !within(&["scripts"]) || !element && is_computed(value);
+    if templated || plain && lets_pass(last) {
         return Trend::Off;
     }
     if within(&["scripts", "tasks", "lintstaged"]) || is(COMMANDS) {
@@ -251,6 +250,10 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::TakenIn;
     }
     Trend::Unknown
+}
+
+fn lets_pass(key: &str) -> bool {
+    listed(OFF, key) || begins("ignorefail ignoreerror continueon allowfail", key)
 }
 
 /// An expression of a build script, which is not the same in every run.
