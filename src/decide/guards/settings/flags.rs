@@ -77,7 +77,9 @@ const LOOSE: &str = "\
     onlychanged onlyfailures lastfailed lf changed changedsince since related findrelatedtests ignorefailures \
     continue allowfailure noservererrors silentfail e forceexit test package p nodoctest disable disablewarnings \
     noerror fn denames namepattern testnameregex invert allowempty rerunfailingtestscount allownoteststorun \
-    ignoreerrors skipdirs skipfiles excludepattern failureexitcode muteexitstatus allow cap_lints caplints updatesnapshots ciupdate snapshotupdate";
+    ignoreerrors skipdirs skipfiles excludepattern failureexitcode muteexitstatus allow cap_lints caplints updatesnapshots ciupdate snapshotupdate \
+    collectonly co setupplan setuponly listtests dryrun norun testskippattern testonly grepinvert fgrep \
+    issuesexitcode new newfromrev runxfail";
 
 /// Words that say how something is shown or how fast it is.
 const NEUTRAL: &str = "\
@@ -99,6 +101,21 @@ struct Flag {
     name: String,
     value: String,
     shown: String,
+}
+
+impl Flag {
+    /// pytest's `-o python_functions=check_*`: a setting that decides which tests run, from the command line.
+    fn overrides(&self) -> Option<String> {
+        let text = match self.name.as_str() {
+            "o" | "overrideini" => self.value.clone(),
+            _ => self.shown.strip_prefix("-o")?.to_owned(),
+        };
+        let (key, _) = text.split_once('=')?;
+        let keys = "\
+            pythonfiles pythonclasses pythonfunctions testpaths norecursedirs addopts filterwarnings xfailstrict \
+            collectimportedtests usefixtures requiredplugins";
+        listed(keys, &plain(key)).then_some(text)
+    }
 }
 
 /// Program and sub-commands, and the options behind them.
@@ -158,6 +175,11 @@ pub(super) fn compare(old: &Command, new: &Command) -> Change {
         .filter(|f| !old_flags.iter().any(|o| o.name == f.name))
         .collect();
     let mut other = false;
+    let overridden = |flags: &[Flag]| -> Vec<String> { flags.iter().filter_map(Flag::overrides).collect() };
+    let before = overridden(&old_flags);
+    if let Some(value) = overridden(&new_flags).into_iter().find(|v| !before.contains(v)) {
+        return Change::Weaker(format!("-o {value} is added"));
+    }
     for flag in &lost {
         match () {
             () if listed(STRICT, &flag.name)

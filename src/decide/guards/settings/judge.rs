@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     flags::{self, Change},
     keys::{Trend, is_computed, plain, severity, trend, weight},
+    known,
     read::Setting,
     shell::{self, Command},
 };
@@ -27,7 +28,7 @@ impl Judged {
         self.hits.push(hit);
     }
 
-    fn unknown(&mut self, why: &str, line: u32, was: &str, is: &str) {
+    pub(super) fn unknown(&mut self, why: &str, line: u32, was: &str, is: &str) {
         let hit = Hit::new(CHANGED, GuardVerdict::NeedsHuman, why.to_owned());
         self.hits.push(hit.at(line.max(1)).change(was, is));
     }
@@ -48,14 +49,48 @@ fn groups(settings: &[Setting]) -> Groups<'_> {
     out
 }
 
-/// `strict` says that every change counts which is not known to be harmless.
-pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut Judged) {
-    let (was, is) = (groups(old), groups(new));
+/// The file that is judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'n> {
+    pub(super) name: &'n str,
+    /// Every change counts which is not known to be harmless.
+    pub(super) strict: bool,
+    /// The file was there.
+    pub(super) stood: bool,
+}
+
+impl Place<'_> {
+    /// What nobody knows the direction of is a person's.
+    fn denies(self, path: &[String]) -> bool {
+        let tool = known::tool(self.name, path).filter(|_| self.stood || self.strict);
+        (self.strict || tool.is_some()) && !tool.is_some_and(|t| known::is_harmless(t, path))
+    }
+
+    fn fewer(self, path: &[String], settings: &[&Setting]) -> bool {
+        let all: Vec<&str> = settings.iter().map(|s| s.value.as_str()).collect();
+        known::tool(self.name, path).is_some_and(|tool| known::is_fewer(tool, path, &all.join(" ")))
+    }
+}
+
+/// A list without elements.
+const NONE: &str = "[]";
+
+pub(super) fn settings(old: &[Setting], new: &[Setting], place: Place<'_>, out: &mut Judged) {
+    let full = |s: &&Setting| s.value != NONE || s.is_element();
+    let old: Vec<Setting> = old.iter().filter(full).cloned().collect();
+    let was = groups(&old);
+    let new: Vec<Setting> = {
+        let empty = |s: &Setting| s.value == NONE && !s.is_element();
+        let had = |s: &Setting| was.contains_key(&s.path) || any_below(&was, &s.path);
+        new.iter().filter(|s| !empty(s) || !had(s)).cloned().collect()
+    };
+    let (old, new) = (old.as_slice(), new.as_slice());
+    let is = groups(new);
     let moved = moved_elements(&was, &is);
     let as_many = hooks(&is) >= hooks(&was);
     for (path, before) in &was {
         match is.get(path) {
-            Some(after) => changed(path, before, after, strict, out),
+            Some(after) => changed(path, before, after, place, out),
             None if moved.contains(path) => {}
             None if as_many && is_hook(path) => {
                 out.unknown(
@@ -65,12 +100,12 @@ pub(super) fn settings(old: &[Setting], new: &[Setting], strict: bool, out: &mut
                     "",
                 );
             }
-            None => removed(path, before, strict, out),
+            None => removed(path, before, place, out),
         }
     }
     for (path, after) in &is {
         if !was.contains_key(path) {
-            added(path, after, &was, strict, out);
+            added(path, after, &was, place, out);
         }
     }
     commands(old, new, out);
@@ -146,7 +181,7 @@ fn of(path: &[String], values: &[&Setting]) -> Trend {
     trend(&full, value(values))
 }
 
-fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: bool, out: &mut Judged) {
+fn changed(path: &[String], before: &[&Setting], after: &[&Setting], place: Place<'_>, out: &mut Judged) {
     let values = |list: &[&Setting]| -> Vec<String> { list.iter().map(|s| s.value.clone()).collect() };
     if values(before) == values(after) {
         return;
@@ -156,8 +191,12 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
     let (was_shown, is_shown) = (before[0].shown(), first.shown());
     let name = key_of(path);
     let kind = of(path, before);
+    if place.fewer(path, after) {
+        return out.weaker(fewer(&name), first.line, &was_shown, &is_shown);
+    }
     let mut weaker = |why: String| out.weaker(why, first.line, &was_shown, &is_shown);
     match kind {
+        Trend::Limit if is_unlimited(path, is) => weaker(format!("{name} has no limit any more")),
         Trend::Bar => match (number(was), number(is)) {
             (Some(a), Some(b)) if b >= a => {}
             _ => weaker(format!("the bar {name} is lower")),
@@ -172,6 +211,8 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
             let rank = |list: &[&Setting]| list.first().and_then(|s| severity(&s.value));
             if rank(after) < rank(before) {
                 weaker(format!("{name} is reported less severely"));
+            } else {
+                arguments(path, before, after, out);
             }
         }
         Trend::Weight if weight(is) > weight(was) || weight(is).is_none() => {
@@ -181,7 +222,7 @@ fn changed(path: &[String], before: &[&Setting], after: &[&Setting], strict: boo
         Trend::Condition => weaker(format!("{name} is another condition")),
         Trend::Options => options(&name, before, after, out),
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, &was_shown, &is_shown),
-        Trend::Unknown if strict => {
+        Trend::Unknown if place.denies(path) => {
             out.unknown(
                 "a setting changes whose meaning is not known",
                 first.line,
@@ -207,6 +248,14 @@ fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting
     let gained = after.iter().find(|a| !had.contains(&a.value));
     let line = after.first().map_or(1, |s| s.line);
     let shown = |s: Option<&&Setting>| s.map(|s| s.shown()).unwrap_or_default();
+    // Beside warnings that are errors.
+    let strict = before.iter().any(|s| s.value.starts_with("error"));
+    let warned = after
+        .iter()
+        .find(|s| strict && !had.contains(&s.value) && !s.value.starts_with("error"));
+    if let Some(new) = warned.filter(|_| path.last().is_some_and(|k| plain(k) == "filterwarnings")) {
+        return out.weaker(format!("{name} lets a warning pass"), new.line, "", &new.shown());
+    }
     // What a pattern takes out again.
     let taken_out = gained.filter(|s| s.value.starts_with('!') && path.len() > 1);
     if let (Trend::TakenIn, Some(new)) = (kind, taken_out) {
@@ -223,7 +272,7 @@ fn elements(path: &[String], kind: Trend, before: &[&Setting], after: &[&Setting
     }
 }
 
-fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged) {
+fn removed(path: &[String], before: &[&Setting], place: Place<'_>, out: &mut Judged) {
     let name = key_of(path);
     let was = value(before);
     let shown = before[0].shown();
@@ -241,7 +290,7 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
         Trend::Unknown if path.last().is_some_and(|k| k == "uses") && checks_something(was) => {
             weaker(format!("{was} is not run any more"));
         }
-        Trend::Unknown if strict => {
+        Trend::Unknown if place.denies(path) => {
             out.unknown(
                 "a setting is gone whose meaning is not known",
                 before[0].line,
@@ -253,7 +302,7 @@ fn removed(path: &[String], before: &[&Setting], strict: bool, out: &mut Judged)
     }
 }
 
-fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, out: &mut Judged) {
+fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, place: Place<'_>, out: &mut Judged) {
     let name = key_of(path);
     let is = value(after);
     let first = after[0];
@@ -262,9 +311,15 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
     let above = &path[..path.len().saturating_sub(1)];
     // A step of one line that became a map was there as well.
     let parent = path.len() < 2 || any_below(was, above) || was.contains_key(above);
+    if place.fewer(path, after) && (parent || place.stood) {
+        return out.weaker(fewer(&name), first.line, "", &shown);
+    }
+    let empty = is == NONE;
     let conditioned = parent || rules_of(path).is_some_and(|job| was.contains_key(job) || any_below(was, job));
     let mut weaker = |why: String| out.weaker(why, first.line, "", &shown);
     match of(path, after) {
+        Trend::LeftOut if empty => {}
+        Trend::Limit if is_unlimited(path, is) => weaker(format!("{name} takes the limit away")),
         Trend::Off if on(is) && (parent || is_top(path) || stood_before(path, was)) => {
             weaker(format!("{name} is switched on"));
         }
@@ -286,11 +341,66 @@ fn added(path: &[String], after: &[&Setting], was: &Groups<'_>, strict: bool, ou
         Trend::TakenIn if parent && (is_filter(path) || is_pattern(path) && !is.contains('*')) => {
             weaker(format!("{name} makes it run for less"));
         }
-        Trend::TakenIn if strict && parent => out.unknown("what is taken in is another list", first.line, "", &shown),
+        Trend::TakenIn if place.strict && parent || place.denies(path) && place.stood && is_new(path, was, place) => {
+            if !known::adds_only(path) {
+                out.unknown("what is taken in is another list", first.line, "", &shown);
+            }
+        }
         Trend::Options if parent || !name.starts_with("tasks") => options(&name, &[], after, out),
         Trend::SetUp => out.unknown("what the tests run with changes", first.line, "", &shown),
         Trend::Shell if !stops(is) => weaker(format!("{name} goes on after a failure")),
+        Trend::Unknown | Trend::Limit if place.stood && place.denies(path) && is_new(path, was, place) => {
+            out.unknown("a setting is new whose meaning is not known", first.line, "", &shown);
+        }
         _ => {}
+    }
+}
+
+fn fewer(name: &str) -> String {
+    format!("{name} makes less run or less count")
+}
+
+/// A time that never comes.
+fn is_unlimited(path: &[String], value: &str) -> bool {
+    let timeout = path
+        .iter()
+        .rev()
+        .find(|k| !k.starts_with('['))
+        .is_some_and(|k| plain(k).ends_with("timeout"));
+    timeout && (number(value).is_some_and(|n| n.abs() < f64::EPSILON) || matches!(value, "false" | "Infinity"))
+}
+
+/// The key is new in something that stood. A rule, a task or a hook that is new as a whole takes nothing away.
+fn is_new(path: &[String], was: &Groups<'_>, place: Place<'_>) -> bool {
+    let stood = |upto: usize| was.contains_key(&path[..upto]) || any_below(was, &path[..upto]);
+    let Some(first) = (1..=path.len()).find(|n| !stood(*n)) else {
+        return true;
+    };
+    if known::tool(place.name, path) == Some("tasks") {
+        return first == path.len();
+    }
+    let above = path[..first - 1].iter().rev().find(|k| !k.starts_with('['));
+    let whole = first < path.len() && above.is_some_and(|k| plain(k) == "rules");
+    !whole
+}
+
+/// What a rule of a linter is given beside its severity: `["error", 300]`.
+fn arguments(path: &[String], before: &[&Setting], after: &[&Setting], out: &mut Judged) {
+    let rest = |list: &[&Setting]| -> Vec<String> { list.iter().skip(1).map(|s| s.value.clone()).collect() };
+    let (had, has) = (rest(before), rest(after));
+    if had == has || had.is_empty() {
+        return;
+    }
+    let (line, shown) = (after[0].line, |l: &[String]| l.join(", "));
+    let rule = path.last().map(|k| plain(k)).unwrap_or_default();
+    let limit = rule.starts_with("max") || rule.contains("complexity");
+    match (had.first().and_then(|v| number(v)), has.first().and_then(|v| number(v))) {
+        (Some(a), Some(b)) if limit && b <= a => {}
+        (Some(_), Some(_)) if limit => {
+            let why = format!("{} allows more than before", key_of(path));
+            out.weaker(why, line, &shown(&had), &shown(&has));
+        }
+        _ => out.unknown("a rule is asked in another way", line, &shown(&had), &shown(&has)),
     }
 }
 
@@ -359,10 +469,7 @@ fn rules_of(path: &[String]) -> Option<&[String]> {
 /// Names that tests must have: one name leaves out all others.
 fn is_pattern(path: &[String]) -> bool {
     let last = path.last().map(|k| plain(k)).unwrap_or_default();
-    matches!(
-        last.as_str(),
-        "pythonfiles" | "pythonclasses" | "pythonfunctions" | "testmatch"
-    )
+    matches!(last.as_str(), "testmatch")
 }
 
 /// A string of options on both sides.
@@ -394,8 +501,15 @@ pub(super) fn program_options(old: &str, new: &str, out: &mut Judged) {
     let (Some(was), Some(is)) = (command(old), command(new)) else {
         return;
     };
-    if let Change::Weaker(why) = flags::compare(&was, &is) {
-        out.weaker(why, 1, &joined(old), &joined(new));
+    match flags::compare(&was, &is) {
+        Change::Weaker(why) => out.weaker(why, 1, &joined(old), &joined(new)),
+        Change::Other => out.unknown(
+            "options change whose meaning is not known",
+            1,
+            &joined(old),
+            &joined(new),
+        ),
+        Change::Same | Change::Stricter => {}
     }
 }
 

@@ -92,7 +92,7 @@ const LEFT_OUT: &str = "\
     ignorefiles pathsignore branchesignore except nowarn testignore skipfiles allowlist excludefrom \
     excludespecpattern disabledrules disabledchecks ignoreerrors suppressions collectignore collectignoreglob \
     excludearch excludepattern skippaths tagsignore excludeannotation disabledruleids exclusions excluded \
-    excludetestsmatching excludetest excludeclassnamepatterns excludeengines";
+    excludetestsmatching excludetest excludeclassnamepatterns excludeengines excludealso";
 
 const TAKEN_IN: &str = "\
     pattern testglobs testfilepattern filelist \
@@ -111,7 +111,7 @@ const COMMANDS: &str = "\
 
 const OPTIONS: &str = "\
     addopts scalacoptions javacoptions arg compilerarg args rustflags goflags argline clippyargs pytestargs opts flags compilerargs buildflags testargs \
-    arguments";
+    arguments pytestaddopts mavenopts mavenargs makeflags";
 
 const SET_UP: &str = "\
     setupfiles setupfilesafterenv globalsetup globalteardown testrunner runner environment testenvironment alias \
@@ -231,7 +231,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return if excluded { Trend::LeftOut } else { Trend::TakenIn };
     }
     let leaves = element && begins("exclude ignore omit skip disable suppress norecurse blacklist", last);
-    if (is(LEFT_OUT) || leaves) && !flag || within(&["perfileignores", "pathsignore"]) {
+    let excluded = last.ends_with("exclusions") || within(&["exclude", "excludes", "excluded"]) && !number;
+    if (is(LEFT_OUT) || leaves || excluded) && !flag || within(&["perfileignores", "pathsignore"]) {
         return Trend::LeftOut;
     }
     if is(TAKEN_IN) && !flag {
@@ -339,7 +340,7 @@ pub(super) fn is_gate(normal: &str) -> bool {
         .oxlintrc.json oxlint.json .markdownlint.json .yamllint .yamllint.yml .ansible-lint .sqlfluff \
         .jshintrc .pa11yci lighthouserc.json .lighthouserc.json .size-limit.json bundlesize.config.json \
         pytest.toml .bandit bandit.yaml .semgrep.yml .gitleaks.toml .trivyignore .hadolint.yml \
-        .testcoverage.yml .octocov.yml tslint.json \
+        .testcoverage.yml .octocov.yml tslint.json cmakelists.txt cmakepresets.json \
         analysis_options.yaml buildkite.yml .babelrc lefthook-local.yml .rspec-local simplecov.rb gradle.properties maven.config .swcrc";
     let dirs = [
         "/.github/workflows/",
@@ -375,6 +376,28 @@ pub(super) fn is_gate(normal: &str) -> bool {
         || name.ends_with(".csproj")
         || name.ends_with(".runsettings")
         || name.ends_with(".ruleset")
+}
+
+/// A checker's own file in YAML: its keys are no jobs.
+pub(super) fn is_checker(name: &str) -> bool {
+    let words = [
+        "lint",
+        "detekt",
+        "rubocop",
+        "phpstan",
+        "codeclimate",
+        "hadolint",
+        "semgrep",
+        "bandit",
+        "analysis",
+        "coverall",
+        "credo",
+        "reek",
+        "standard",
+        "golangci",
+        "cov",
+    ];
+    words.iter().any(|w| name.contains(w))
 }
 
 /// Names dependencies and much else; only what runs or bars something counts there.

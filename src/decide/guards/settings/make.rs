@@ -43,13 +43,29 @@ pub(super) fn make(text: &str) -> Targets {
     };
     let mut lenient = Vec::new();
     let mut powerless = false;
+    let mut conditions = 0_usize;
     for (at, raw) in joined.lines().enumerate() {
         let line = raw.trim_end();
         if line.trim().is_empty() || line.trim_start().starts_with('#') {
             continue;
         }
+        let word = line.split_whitespace().next().unwrap_or_default();
+        match word {
+            "ifdef" | "ifndef" | "ifeq" | "ifneq" => {
+                conditions += 1;
+                continue;
+            }
+            "endif" => {
+                conditions = conditions.saturating_sub(1);
+                continue;
+            }
+            _ => {}
+        }
         if line.starts_with(['\t', ' ']) {
             recipe(&mut out, &mut open, line, default);
+            for name in open.targets.iter().filter(|_| conditions > 0) {
+                out.entry(name.clone()).or_default().conditional = true;
+            }
             continue;
         }
         let number = u32::try_from(at + 1).unwrap_or(1);
@@ -246,6 +262,13 @@ mod tests {
         check("test:\n\t! pytest\n", "test", "pytest !");
         check("lint test:\n\trun $@\n", "test", "run $@");
         check("test: ; pytest\n", "test", "pytest");
+    }
+
+    #[test]
+    fn a_recipe_under_a_condition() {
+        let conditional = |text: &str| make(text).get("test").is_some_and(|t| t.conditional);
+        assert!(conditional("test:\nifdef FULL\n\tpytest\nendif\n"));
+        assert!(!conditional("ifdef FULL\nARGS = -v\nendif\ntest:\n\tpytest\n"));
     }
 
     #[test]

@@ -2,11 +2,14 @@
 //! not weaker.
 
 mod beside;
+mod cmake;
 mod flags;
+mod gradle;
 mod groovy;
 mod judge;
 mod keyed;
 mod keys;
+mod known;
 mod leak;
 mod make;
 mod moved;
@@ -60,7 +63,9 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>]) -> Vec<(usize, Hit)> {
 
 /// All settings of a file of this name; none when no format reads it.
 pub(super) fn read_settings(text: &str, name: &str) -> Option<Vec<Setting>> {
-    read(text, format(name)?)
+    let mut all = read(text, format(name)?)?;
+    all.retain(|s| s.value != "[]" || s.is_element());
+    Some(all)
 }
 
 fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
@@ -81,7 +86,13 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
     if recipes::compare(file.name(), old, new, out) && file.name() != "rakefile" {
         return;
     }
-    if matches!(file.name(), ".rspec" | ".rspec-local") {
+    if file.name() == "cmakelists.txt" {
+        return cmake::compare(old, new, out);
+    }
+    if file.name().starts_with("build.gradle") {
+        gradle::compare(old, new, out);
+    }
+    if matches!(file.name(), ".rspec" | ".rspec-local" | "maven.config") {
         return judge::program_options(old, new, out);
     }
     let Some(format) = format(file.name()) else {
@@ -101,7 +112,7 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
     } else {
         read(old, format)
     };
-    let (Some(mut was), Some(is)) = (was, read(new, format)) else {
+    let (Some(mut was), Some(mut is)) = (was, read(new, format)) else {
         let hit = Hit::new(
             "unreadable",
             GuardVerdict::NeedsHuman,
@@ -113,10 +124,26 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
     for setting in &mut was {
         moved.follow(&mut setting.value);
     }
+    // The path of a target whose file is gone has to be another one.
+    let gone: Vec<Vec<String>> = was
+        .iter()
+        .filter(|s| moved.is_gone(s))
+        .map(|s| s.path.clone())
+        .collect();
+    was.retain(|s| !gone.contains(&s.path));
+    is.retain(|s| !gone.contains(&s.path));
     let strict = !keys::is_manifest(&file.normal) && file.change.old.is_some() && file.name() != "rakefile";
-    judge::settings(&was, &is, strict, out);
+    let place = judge::Place {
+        name: file.name(),
+        strict,
+        stood: file.change.old.is_some(),
+    };
+    judge::settings(&was, &is, place, out);
     if let Format::Code(_) = format {
-        code(old, new, file, strict, was == is, out);
+        let said = |all: &[Setting]| -> Vec<(Vec<String>, String)> {
+            all.iter().map(|s| (s.path.clone(), s.value.clone())).collect()
+        };
+        code(old, new, file, strict, said(&was) == said(&is), out);
     }
 }
 

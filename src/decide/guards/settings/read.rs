@@ -151,9 +151,13 @@ impl Out {
                     _ => links.last().map_or("", |l| l.name),
                 };
                 let name = named.to_owned();
+                if ast.grammar == Grammar::Python && name == "run" {
+                    self.session(ast, id);
+                }
                 let args = links.last().and_then(|l| l.args.clone()).unwrap_or_default();
                 for arg in args {
                     match ast.kind(arg) {
+                        Kind::Text if ast.grammar == Grammar::Python && name == "run" => {}
                         Kind::Number | Kind::Text | Kind::Constant => {
                             self.below(name.clone(), |s| s.put(scalar(ast, arg), ast.line(arg)));
                         }
@@ -195,6 +199,16 @@ impl Out {
         }
     }
 
+    /// `session.run("pytest", "-q")` is one command.
+    fn session(&mut self, ast: &Ast<'_>, id: Id) {
+        let texts = ast.kids(id).iter().skip(1).filter(|a| ast.kind(**a) == Kind::Text);
+        let quoted = |word: String| if word.contains(' ') { format!("'{word}'") } else { word };
+        let words: Vec<String> = texts.map(|a| quoted(scalar(ast, *a))).collect();
+        if !words.is_empty() {
+            self.below("run", |s| s.put(words.join(" "), ast.line(id)));
+        }
+    }
+
     /// `plugins { java; checkstyle }`
     fn plugins(&mut self, ast: &Ast<'_>, id: Id) {
         let names = ast.walk(id).filter(|n| {
@@ -219,6 +233,7 @@ impl Out {
                     }
                 }
             }
+            Kind::List if ast.kids(id).is_empty() => self.put("[]", ast.line(id)),
             Kind::List => {
                 for kid in ast.kids(id).to_vec() {
                     let label = element(ast, kid);
@@ -248,6 +263,7 @@ impl Out {
                     self.below(key, |s| s.yaml(value));
                 }
             }
+            YamlData::Sequence(list) if list.is_empty() => self.put("[]", line.max(1)),
             YamlData::Sequence(list) => {
                 for item in list {
                     self.below(name_of(item), |s| s.yaml(item));
@@ -268,6 +284,7 @@ impl Out {
     fn toml(&mut self, value: &DeValue<'_>, line: u32, text: &str) {
         match value {
             DeValue::Table(table) => self.table(table, text),
+            DeValue::Array(list) if list.is_empty() => self.put("[]", line),
             DeValue::Array(list) => {
                 for item in list {
                     let line = line_at(text, item.span().start);
@@ -301,14 +318,28 @@ impl Out {
             match line.split_once(['=', ':']).filter(|_| !indented || key.is_empty()) {
                 Some((name, value)) => {
                     name.trim().clone_into(&mut key);
+                    self.set_env(&key, value, number(at));
                     for part in value.split('\n').map(str::trim).filter(|p| !p.is_empty()) {
                         self.below(key.clone(), |s| s.put(part, number(at)));
                     }
                 }
-                None => self.below(key.clone(), |s| s.below("[]", |s| s.put(line, number(at)))),
+                None => {
+                    self.set_env(&key, line, number(at));
+                    self.below(key.clone(), |s| s.below("[]", |s| s.put(line, number(at))));
+                }
             }
         }
         self.path.clear();
+    }
+
+    /// `setenv = PYTEST_ADDOPTS=-k fast`
+    fn set_env(&mut self, key: &str, line: &str, at: u32) {
+        if !matches!(key, "setenv" | "set_env") {
+            return;
+        }
+        if let Some((name, value)) = line.split_once('=') {
+            self.below(name.trim(), |s| s.put(value.trim(), at));
+        }
     }
 
     fn xml(&mut self, text: &str) -> Option<()> {

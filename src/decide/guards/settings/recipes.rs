@@ -19,7 +19,7 @@ pub(super) struct Target {
     pub(super) lines: Vec<Command>,
     pub(super) line: u32,
     /// It runs under a condition of its own.
-    conditional: bool,
+    pub(super) conditional: bool,
 }
 
 pub(super) type Targets = BTreeMap<String, Target>;
@@ -53,6 +53,12 @@ pub(super) fn compare(name: &str, old: &str, new: &str, out: &mut Judged) -> boo
             continue;
         }
         script(target, &before.lines, &after.lines, line, out);
+    }
+    // A variable that programs read their options from, where there was none.
+    let fresh = is.iter().filter(|(name, _)| !was.contains_key(*name));
+    for (name, target) in fresh.filter(|(name, _)| name.starts_with("variable ") && shell::is_options(name)) {
+        let none = shell::commands("options", shell::Default::Stops);
+        script(name, &none, &target.lines, target.line, out);
     }
     true
 }
@@ -237,6 +243,13 @@ fn rake(text: &str) -> Targets {
     out
 }
 
+/// `trap "exit 0" EXIT`
+fn forgives(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let ends = words.last().is_some_and(|w| matches!(*w, "EXIT" | "ERR" | "0"));
+    words.first() == Some(&"trap") && ends && ["exit 0", "true'", "true\"", ":'"].iter().any(|w| line.contains(w))
+}
+
 /// What loops over words run through.
 fn looped(text: &str) -> Vec<String> {
     let loops = text
@@ -268,6 +281,11 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
         out.weaker("a failure within a pipe no longer counts", 1, "pipefail", "");
     }
     script("the script", &was, &is, 1, out);
+    let known: Vec<&str> = old.lines().map(str::trim).collect();
+    let trapped = new.lines().map(str::trim).find(|l| forgives(l) && !known.contains(l));
+    if let Some(line) = trapped {
+        out.weaker("the script takes every failure for success", 1, "", line);
+    }
     let kept = looped(new);
     for word in looped(old).iter().filter(|w| !kept.contains(w)) {
         out.weaker("the script no longer runs through it", 1, word, "");
@@ -289,7 +307,13 @@ pub(super) fn shell_script(old: &str, new: &str, out: &mut Judged) {
 
 #[cfg(test)]
 mod tests {
-    use super::blocks;
+    use super::{blocks, forgives};
+
+    #[test]
+    fn a_trap_that_forgives() {
+        assert!(forgives("trap \"exit 0\" EXIT"));
+        assert!(!forgives("trap 'rm -rf \"$tmp\"' EXIT"));
+    }
 
     #[test]
     fn blocks_of_a_line() {

@@ -151,7 +151,10 @@ fn settings(text: &str, path: &str) -> Option<Vec<Setting>> {
     } else {
         name.trim_end_matches(".dist")
     };
-    read(text, format(name)?)
+    let empty = |s: &Setting| s.value == "[]" && !s.is_element();
+    let mut all = read(text, format(name)?)?;
+    all.retain(|s| !empty(s));
+    Some(all)
 }
 
 /// Settings of a table, with their path below it and with lists of one shape whatever the format is.
@@ -237,7 +240,12 @@ fn compared(tool: &Tool, old: &Winner, new: &Winner) -> Vec<Hit> {
             let said: BTreeSet<Vec<String>> = is.iter().map(|s| s.path.clone()).collect();
             is.extend(old.settings.iter().filter(|s| !said.contains(&s.path)).cloned());
         }
-        judge::settings(&old.settings, &is, !added, &mut judged);
+        let place = judge::Place {
+            name: &name(&new.path),
+            strict: !added,
+            stood: false,
+        };
+        judge::settings(&old.settings, &is, place, &mut judged);
     }
     for hit in &mut judged.hits {
         hit.why = format!("this file takes the place of {}: {}", old.path, hit.why);

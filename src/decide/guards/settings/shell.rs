@@ -118,20 +118,22 @@ impl State {
         if words.first().is_some_and(|w| w == "}") {
             self.excused.clear();
         }
+        let mut given = Vec::new();
         while words.first().is_some_and(|w| is_prefix(w)) {
-            words.remove(0);
+            given.extend(options_of(&words.remove(0)));
         }
         let turned = words.first().is_some_and(|w| w == "!");
         if turned {
             words.remove(0);
             while words.first().is_some_and(|w| is_prefix(w)) {
-                words.remove(0);
+                given.extend(options_of(&words.remove(0)));
             }
         }
         unwrap(&mut words);
         if words.is_empty() {
             return;
         }
+        words.extend(given);
         if turned {
             words.push(TURNED.to_owned());
         }
@@ -263,6 +265,23 @@ fn is_prefix(word: &str) -> bool {
         )
 }
 
+/// `PYTEST_ADDOPTS="-k fast" pytest`: the program reads the options as if they stood behind it.
+fn options_of(word: &str) -> Vec<String> {
+    let Some((name, value)) = word.split_once('=') else {
+        return Vec::new();
+    };
+    let read = is_options(name) && value.trim_start().starts_with('-');
+    let words = value.split_whitespace().filter(|_| read);
+    words.map(str::to_owned).collect()
+}
+
+/// A variable of this name holds options of a program.
+pub(super) fn is_options(name: &str) -> bool {
+    ["ADDOPTS", "_OPTS", "FLAGS", "OPTIONS", "_ARGS"]
+        .iter()
+        .any(|e| name.ends_with(e))
+}
+
 /// A name alone in parentheses, in capitals as variables are.
 fn is_variable(rest: impl Iterator<Item = char>) -> bool {
     let inside: String = rest.skip(1).take(60).take_while(|c| *c != ')').collect();
@@ -387,6 +406,8 @@ mod tests {
         check("exit 0\na", Default::Stops, "exit 0, a?");
         check("A=1 npx a 'b c' > out 2>&1", Default::Stops, "a b c");
         check("a \\\n  --b # c", Default::Stops, "a --b");
+        check("PYTEST_ADDOPTS='-k x' pytest -q", Default::Stops, "pytest -q -k x");
+        check("MODE='-k x' pytest -q", Default::Stops, "pytest -q");
         check(
             "case \"$1\" in\n  x) echo no >&2; exit 2 ;;\nesac\na",
             Default::Stops,
