@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Hit,
-    kind::extension,
+    kind::{extension, is_by_lines},
     lines::number,
     listed::{begins, listed},
     view::File,
@@ -22,10 +22,19 @@ const OFF: &str = "\
 const CHECKS: &str = "assert refute expect xctassert xctunwrap should verify require check flunk fail";
 
 /// Of these, what wants one value.
-const EXACT: &str = "== === equal equals eq shouldbe tobe is";
+const EXACT: &str = "== === equal equals eq shouldbe tobe is is_deeply";
 
 /// What lines are counted for, the rule that fewer of them break, and why.
 type Rule = (fn(&Line<'_>) -> bool, &'static str, &'static str);
+
+/// What the perl of tests and its like check with, as whole words.
+const NAMED: &str = "\
+    is isnt is_deeply ok like unlike cmp_ok isa_ok can_ok throws_ok dies_ok lives_ok";
+
+/// Its lines are all that is judged of this file.
+pub(super) fn reads(file: &File<'_>) -> bool {
+    file.grammar.is_none() || is_by_lines(&file.normal)
+}
 
 /// Findings of one changed test file.
 pub(super) fn check(file: &File<'_>, source_changes: bool) -> Vec<Hit> {
@@ -254,7 +263,8 @@ impl Line<'_> {
         let off = |(before, word): (Option<char>, String)| match before {
             // A method of the product may have any name; a trait of a test stands in parentheses.
             Some('.') => word == "disabled" && self.frame.contains("(.disabled"),
-            _ => listed(OFF, &word),
+            // googletest leaves out what has a name like this.
+            _ => listed(OFF, &word) || word.starts_with("disabled_") && self.begins_test(),
         };
         self.words().any(off) && !self.is_check()
     }
@@ -299,7 +309,7 @@ impl Line<'_> {
         let looks = ["[ ", "[[ ", "test ", "diff ", "cmp "];
         let searches = || self.text.contains("grep -") && !self.text.contains("$(");
         let tests = self.shell && (looks.iter().any(|w| self.text.starts_with(w)) || searches());
-        tests || begins(CHECKS, &first) || self.frame.contains(" should ")
+        tests || begins(CHECKS, &first) || listed(NAMED, &first) || self.frame.contains(" should ")
     }
 
     fn is_exact(&self) -> bool {
@@ -353,6 +363,15 @@ mod tests {
             .map(|l| l.text)
             .collect();
         assert_eq!(off, ["@tag :skip"]);
+    }
+
+    #[test]
+    fn checks_and_marks_of_other_runners() {
+        let (was, is) = texts("is(f(1), 2);\nTEST(A, B) {", "ok(1);\nTEST(A, DISABLED_B) {");
+        assert!(was.lines[0].is_exact() && is.lines[0].is_check() && !is.lines[0].is_exact());
+        assert!(is.lines[1].switches_off() && !was.lines[1].switches_off());
+        let (_, is) = texts("", "island = disabled_rows(2)");
+        assert!(!is.lines[0].is_check() && !is.lines[0].switches_off());
     }
 
     #[test]

@@ -162,6 +162,9 @@ impl Kinds {
         if is_manifest(name) {
             return Kind::Manifest;
         }
+        if is_by_lines(normal) {
+            return Kind::Test(language);
+        }
         let snapshots = ["__snapshots__", "__image_snapshots__", "snapshots"];
         if matches!(ext, "snap" | "ambr" | "golden" | "approved") || (has_dir(&dirs, &snapshots) && language.is_none())
         {
@@ -198,6 +201,21 @@ impl Kinds {
         }
         Kind::Source(language)
     }
+}
+
+/// Code whose checks stand in no test of their own, and are judged by their lines although a grammar may read them:
+/// steps of features, scripts of load tests.
+pub(super) fn is_by_lines(normal: &str) -> bool {
+    let Some((dirs, name)) = normal.rsplit_once('/') else {
+        return false;
+    };
+    let within = |wanted: &str| dirs.split('/').any(|d| d == wanted);
+    let code = matches!(
+        extension(name),
+        "py" | "rb" | "js" | "ts" | "mjs" | "cjs" | "java" | "kt" | "go" | "cs" | "php" | "rs" | "groovy" | "exs"
+    );
+    let steps = within("step_definitions") || within("features") && (within("steps") || name.contains("steps"));
+    code && (steps || within("k6"))
 }
 
 /// Of a normalised name, so in lower case.
@@ -242,7 +260,8 @@ fn is_foreign_code(ext: &str) -> bool {
     [
         "rb", "java", "kt", "kts", "scala", "php", "cs", "fs", "c", "h", "cc", "cpp", "hpp", "swift", "m", "ex", "exs",
         "erl", "sh", "bash", "bats", "zsh", "pl", "pm", "t", "lua", "r", "jl", "dart", "vue", "svelte", "feature",
-        "robot", "hs", "ml", "clj", "zig",
+        "robot", "hs", "ml", "clj", "zig", "cxx", "hh", "groovy", "gvy", "sol", "hurl", "http", "rest", "res", "ipynb",
+        "jmx", "bru", "fsx", "vb", "nim", "cr", "rkt", "el", "lisp", "f90", "tcl", "ps1",
     ]
     .contains(&ext)
 }
@@ -266,7 +285,16 @@ fn named_as_test(name: &str, stem: &str, ext: &str) -> bool {
         }
         "rb" => stem.ends_with("_spec") || stem.ends_with("_test"),
         "java" | "kt" | "scala" | "cs" | "php" | "swift" => stem.ends_with("test") || stem.ends_with("tests"),
-        "bats" | "feature" => true,
+        "bats" | "feature" | "robot" | "t" | "hurl" | "jmx" | "bru" => true,
+        // `shop.postman_collection.json`
+        "json" => marked || name.ends_with("postman_collection.json"),
+        "groovy" => stem.ends_with("test") || stem.ends_with("tests") || stem.ends_with("spec"),
+        "sol" => marked || name.ends_with(".t.sol"),
+        // `box_test.cc`, `test_box.cpp`, `box_spec.lua`, `test-box.R`
+        _ if is_foreign_code(ext) || ext == "sql" => {
+            let ends = ["_test", "_tests", "_unittest", "_spec", "-test", "_suite"];
+            marked || stem.starts_with("test_") || stem.starts_with("test-") || ends.iter().any(|e| stem.ends_with(e))
+        }
         _ => marked,
     }
 }
@@ -299,6 +327,22 @@ mod tests {
             ("relay/testdata/a.json", Kind::Fixture),
             ("tests/fixtures/a.csv", Kind::Fixture),
             ("tests/run.sh", Kind::Test(None)),
+            ("cpp/box_test.cc", Kind::Test(None)),
+            ("cpp/test_box.cpp", Kind::Test(None)),
+            ("cpp/latest.cpp", Kind::Source(None)),
+            ("t/box.t", Kind::Test(None)),
+            ("features/steps/box.py", test(Language::Python)),
+            ("features/step_definitions/box.rb", Kind::Test(None)),
+            ("shop/features/steps.md", Kind::Source(None)),
+            ("shop/steps/box.py", source(Language::Python)),
+            ("k6/load.js", test(Language::Script)),
+            ("notebooks/test_box.ipynb", Kind::Test(None)),
+            ("notebooks/box.ipynb", Kind::Source(None)),
+            ("postman/shop.postman_collection.json", Kind::Test(None)),
+            ("test/box.t.sol", Kind::Test(None)),
+            ("tests/box.groovy", Kind::Test(None)),
+            ("tests/box.hurl", Kind::Test(None)),
+            ("db/seed.sql", Kind::Source(None)),
             ("web/test/__snapshots__/banner.test.ts.snap", Kind::Snapshot),
             ("checks/a.py", test(Language::Python)),
             ("vitest.config.ts", Kind::Runner),

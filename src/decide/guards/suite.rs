@@ -39,17 +39,21 @@ pub(super) fn check(
         let new = trees.new.get(&at).map(|ast| read(ast, &after));
         let unread = if trees.lacks(at, file) {
             Some("the file is too large or too deep to be read, so its change cannot be judged")
-        } else if is_test && !(file.grammar.is_none() && by_line::keeps_all(file)) {
+        } else if is_test && !(by_line::reads(file) && by_line::keeps_all(file)) {
             unreadable(file, new.as_ref())
         } else {
             None
         };
-        if is_test && file.grammar.is_none() {
+        if is_test && by_line::reads(file) {
             let found = by_line::check(file, source).into_iter();
             hits.extend(found.chain(by_line::uncollected(files, at)).map(|hit| (at, hit)));
         }
         let hit = |why: &str| Hit::new("unreadable", GuardVerdict::NeedsHuman, why.to_owned());
         hits.extend(unread.map(|why| (at, hit(why))));
+        // What could not be read is not gone.
+        if trees.lacks(at, file) {
+            continue;
+        }
         let both = trees.old.get(&at).zip(trees.new.get(&at)).filter(|_| is_test);
         hits.extend(both.iter().flat_map(|(o, n)| fewer_inputs(o, n)).map(|hit| (at, hit)));
         let head = trees.new.get(&at).filter(|_| is_test);
@@ -149,6 +153,42 @@ fn lost_modules(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     out
 }
 
+/// Examples in Go are run where a comment says what they print; without one they are only compiled.
+fn lost_outputs(old: &Ast<'_>, new: &Ast<'_>) -> Option<Hit> {
+    let examples = |ast: &Ast<'_>| -> Vec<(String, bool)> {
+        let functions = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Node::Function);
+        let said = |n: usize| {
+            let text = ast.source(n).to_lowercase();
+            text.contains("// output:") || text.contains("// unordered output:")
+        };
+        functions
+            .filter(|n| ast.word(*n).starts_with("Example"))
+            .map(|n| (ast.word(n).to_owned(), said(n)))
+            .collect()
+    };
+    if new.grammar != Grammar::Go {
+        return None;
+    }
+    let is = examples(new);
+    let lost = |(name, said): &(String, bool)| *said && is.iter().any(|(n, still)| n == name && !still);
+    let (name, _) = examples(old).into_iter().find(lost)?;
+    let why = "an example without the comment that says what it prints is not run";
+    Some(Hit::new("test-uncollected", GuardVerdict::Reject, why.to_owned()).change("// Output:", &name))
+}
+
+/// Lines of the documentation that a doctest runs, and that stand nowhere any more.
+fn lost_doctests(file: &File<'_>, files: &[File<'_>]) -> Option<Hit> {
+    let lines = |text: &str| -> Vec<String> {
+        let shown = text.lines().map(str::trim).filter(|l| l.starts_with(">>> "));
+        shown.map(str::to_owned).collect()
+    };
+    let (was, is) = (lines(file.old?), lines(file.new?));
+    let stands = |line: &String| files.iter().any(|f| f.new.is_some_and(|t| t.contains(line.as_str())));
+    let lost = was.iter().find(|l| !stands(l)).filter(|_| is.len() < was.len())?;
+    let why = "an example in the documentation is gone, which a doctest may have run";
+    Some(Hit::new("test-deleted", GuardVerdict::NeedsHuman, why.to_owned()).change(lost, ""))
+}
+
 /// Examples in comments that were compiled or run and are not any more.
 fn lost_examples(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
     let fences = |ast: &Ast<'_>| -> (usize, usize) {
@@ -167,6 +207,10 @@ fn lost_examples(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
         let (Some(old), Some(new)) = (trees.old.get(&at), trees.new.get(&at)) else {
             continue;
         };
+        if new.grammar == Grammar::Python {
+            out.extend(lost_doctests(file, files).map(|hit| (at, hit)));
+        }
+        out.extend(lost_outputs(old, new).map(|hit| (at, hit)));
         let (was, is) = (fences(old), fences(new));
         let skips = |text: Option<&str>| text.unwrap_or_default().matches("# doctest: +SKIP").count();
         let rust = new.grammar == Grammar::Rust && is.0 < was.0 && is.1 > was.1;
@@ -266,7 +310,7 @@ fn helpers<'x, 'd>(
 /// Tests that no grammar reads, or that do not parse: nobody can say what became of them.
 fn unreadable(file: &File<'_>, new: Option<&Inventory>) -> Option<&'static str> {
     let broken = |i: Option<&Inventory>| i.is_some_and(|i| i.broken);
-    if file.grammar.is_none() && file.change.old.is_some() {
+    if by_line::reads(file) && file.change.old.is_some() {
         Some("no grammar reads this test, so its change cannot be judged")
     } else if broken(new) {
         Some("the test cannot be read as code, so its change cannot be judged")

@@ -12,6 +12,12 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     for id in fresh(old, new, &[Kind::Try]) {
         attempt(old, new, id, hits);
     }
+    for id in fresh(old, new, &[Kind::Assign]) {
+        if silences(new, id) {
+            let why = "errors that nobody handles are silenced for the whole process";
+            hits.push(reject(RULE, new, id, why));
+        }
+    }
     for id in fresh(old, new, &[Kind::With]) {
         if suppresses(new, id) {
             hits.push(reject(RULE, new, id, "every error in this block is swallowed"));
@@ -29,6 +35,28 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
         }
     }
     dropped(old, new, hits);
+}
+
+/// `sys.excepthook = lambda *a: None`
+fn silences(ast: &Ast<'_>, id: Id) -> bool {
+    let [target, value, ..] = ast.kids(id) else {
+        return false;
+    };
+    let hooks = ["sys.excepthook", "threading.excepthook", "sys.unraisablehook"];
+    if ast.grammar != Grammar::Python || !hooks.contains(&ast.path(*target).as_str()) {
+        return false;
+    }
+    let named = || {
+        let functions = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Function);
+        functions.into_iter().find(|n| ast.word(*n) == ast.word(*value))
+    };
+    let handler = match ast.kind(*value) {
+        Kind::Lambda => Some(*value),
+        Kind::Name => named(),
+        _ => None,
+    };
+    let speaks = |n: Id| matches!(ast.kind(n), Kind::Call | Kind::Throw);
+    handler.is_some_and(|h| !ast.walk(h).any(speaks))
 }
 
 /// Kotlin's `runCatching { … }.getOrDefault(0)`
@@ -63,6 +91,10 @@ fn attempt(old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
         }
         match handling(ast, catch) {
             Handling::Speaks => {}
+            Handling::Silent if is_small_parse(ast, id) && gives_empty(ast, catch) => {
+                let why = "what cannot be read is answered as if it was empty";
+                hits.push(human(RULE, ast, catch, why));
+            }
             Handling::Silent if is_small_parse(ast, id) => {}
             Handling::Silent => hits.push(reject(RULE, ast, catch, "every error of this block is swallowed")),
             Handling::Logged if gives_nothing(ast, catch) => {
@@ -93,6 +125,21 @@ fn gives_nothing(ast: &Ast<'_>, catch: Id) -> bool {
     })
 }
 
+/// `return {}`, `return []`: nobody can tell it from a good answer.
+fn gives_empty(ast: &Ast<'_>, catch: Id) -> bool {
+    let Some(body) = ast.body(catch) else { return false };
+    ast.walk(body).filter(|n| ast.kind(*n) == Kind::Return).any(|r| {
+        let given = ast.kids(r).first().map(|v| ast.flat(*v)).unwrap_or_default();
+        matches!(given.replace(' ', "").as_str(), "{}" | "[]")
+    })
+}
+
+/// So many kinds of errors that they are nearly all, or mistakes of the code among them.
+fn is_wide(names: &[&str]) -> bool {
+    let has = |wanted: &[&str]| names.iter().any(|n| wanted.contains(n));
+    names.len() > 3 || has(&["ArithmeticError", "LookupError"]) && has(&["TypeError", "AttributeError", "NameError"])
+}
+
 /// It catches nearly everything, also what nobody thought of.
 fn is_broad(ast: &Ast<'_>, catch: Id) -> bool {
     let Some(types) = ast.first_of(catch, Kind::Types) else {
@@ -108,11 +155,13 @@ fn is_broad(ast: &Ast<'_>, catch: Id) -> bool {
         "RuntimeError",
         "Object",
     ];
+    let of_member = |n: Id| ast.above(n).next().is_some_and(|up| ast.kind(up) == Kind::Member);
     let named = ast
         .walk(types)
-        .filter(|n| matches!(ast.kind(*n), Kind::Name | Kind::Member));
-    let mut names = named.map(|n| ast.word(n)).peekable();
-    names.peek().is_none() || names.any(|n| broad.contains(&n))
+        .filter(|n| matches!(ast.kind(*n), Kind::Name | Kind::Member) && !of_member(*n));
+    let names: Vec<&str> = named.map(|n| ast.word(n)).collect();
+    let wide = ast.grammar == Grammar::Python && is_wide(&names);
+    names.is_empty() || wide || names.iter().any(|n| broad.contains(n))
 }
 
 fn handling(ast: &Ast<'_>, catch: Id) -> Handling {
@@ -263,17 +312,21 @@ fn suppresses(ast: &Ast<'_>, id: Id) -> bool {
         let path = ast.path(*c);
         let broad = ["Exception", "BaseException"];
         let args = ast.kids(*c).get(1..).unwrap_or_default();
-        path.ends_with("suppress") && args.iter().any(|a| broad.contains(&ast.source(*a)))
+        let names: Vec<&str> = args.iter().map(|a| ast.source(*a)).collect();
+        path.ends_with("suppress") && (is_wide(&names) || names.iter().any(|n| broad.contains(n)))
     })
 }
 
 fn call(ast: &Ast<'_>, id: Id, hits: &mut Vec<Hit>) {
     let links = ast.chain(id);
     let Some(last) = links.last() else { return };
-    // `.catch(() => {})`
-    if last.name == "catch"
-        && let Some(handler) = last.arg(0).filter(|h| ast.kind(*h) == Kind::Lambda)
-    {
+    // `.catch(() => {})`, `.then(read, () => [])`
+    let handler = match last.name {
+        "catch" => last.arg(0),
+        "then" if ast.grammar.is_script() => last.arg(1),
+        _ => None,
+    };
+    if let Some(handler) = handler.filter(|h| ast.kind(*h) == Kind::Lambda) {
         let is_key = |n: Id| {
             let pair = ast.above(n).next().filter(|up| ast.kind(*up) == Kind::Pair);
             pair.is_some_and(|pair| ast.kids(pair).len() > 1 && ast.kids(pair)[0] == n)
@@ -398,6 +451,7 @@ fn dropped(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             _ => {}
         }
     }
+    go_ignored(old, new, hits);
     go_returns(old, new, hits);
     go_forgotten(old, new, hits);
 }
@@ -493,6 +547,30 @@ fn is_forgotten(ast: &Ast<'_>, then: Id) -> bool {
         }
         _ => true,
     })
+}
+
+/// `n, _ := strconv.Atoi(x)` where the error of such a call was looked at, whatever it is given now.
+fn go_ignored(old: &Ast<'_>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    if new.grammar != Grammar::Go {
+        return;
+    }
+    let (was, is) = (old.flat(Ast::ROOT), new.flat(Ast::ROOT));
+    for id in fresh(Some(old), new, &[Kind::Assign]) {
+        let [target, value] = new.kids(id) else { continue };
+        let call = new.walk(*value).find(|n| new.kind(*n) == Kind::Call);
+        let Some(callee) = call.and_then(|c| new.kids(c).first()) else {
+            continue;
+        };
+        let called = new.flat(*callee);
+        let looked = |text: &str| {
+            let ways = [format!("err := {called} ("), format!("err = {called} (")];
+            ways.iter().map(|w| text.matches(w.as_str()).count()).sum::<usize>()
+        };
+        let told = hits.iter().any(|h| h.line == Some(new.line(id)));
+        if new.source(*target).ends_with(", _") && looked(&was) > looked(&is) && !told {
+            hits.push(reject(RULE, new, id, "the error of this call is thrown away"));
+        }
+    }
 }
 
 /// `if err != nil { return nil }`

@@ -58,6 +58,7 @@ fn signs(file: &File<'_>, ast: &Ast<'_>, all: &[&Ast<'_>]) -> Vec<Sign> {
             }
             Kind::Lambda if gives_generator(ast, id) => Some((LOST, "nothing runs the body of a generator")),
             Kind::Call if drops_example(ast, id) => Some((SKIP, "a hook around the tests does not run them")),
+            Kind::Mark if is_fixture(ast, id) => Some((LOST, "a test that is a fixture is not run")),
             Kind::Mark => dropped_by(ast, id, all).then_some((LOST, "the decorator does not call what it decorates")),
             _ => None,
         };
@@ -65,6 +66,10 @@ fn signs(file: &File<'_>, ast: &Ast<'_>, all: &[&Ast<'_>]) -> Vec<Sign> {
             let key = match ast.kind(id) {
                 Kind::Function => format!("{why} {}", ast.word(id)),
                 Kind::Lambda => why.to_owned(),
+                Kind::Mark => {
+                    let owner = ast.above(id).next().map_or("", |o| ast.word(o));
+                    format!("{} {owner}", ast.flat(id))
+                }
                 _ => ast.flat(id),
             };
             out.push(Sign { rule, key, id, why });
@@ -252,6 +257,17 @@ fn drops_example(ast: &Ast<'_>, id: Id) -> bool {
         .flat_map(|k| ast.walk(*k).collect::<Vec<_>>())
         .any(|n| ast.kind(n) == Kind::Name && params.contains(&ast.word(n)) || ast.source(n).starts_with("yield"));
     !params.is_empty() && !used
+}
+
+/// `@pytest.fixture` over a function that is named as a test
+fn is_fixture(ast: &Ast<'_>, mark: Id) -> bool {
+    let call = ast.kids(mark).first();
+    let named = call.is_some_and(|c| ast.flat(*c).replace(' ', "").starts_with("pytest.fixture"));
+    let test = ast
+        .above(mark)
+        .next()
+        .is_some_and(|o| ast.kind(o) == Kind::Function && is_test_name(ast.word(o)));
+    ast.grammar == Grammar::Python && named && test
 }
 
 /// The decorator of a test is a function of this tree that never calls what it is given.

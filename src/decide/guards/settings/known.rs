@@ -313,15 +313,8 @@ pub(super) fn is_fewer(tool: &str, path: &[String], value: &str) -> bool {
         return false;
     };
     let value = value.trim().trim_matches(['"', '\'']);
-    let off = matches!(value, "false" | "null" | "undefined" | "none" | "None" | "[]" | "");
+    let off = matches!(value, "false" | "null" | "undefined" | "None" | "[]" | "");
     let zero = value == "0";
-    if tool == "tasks"
-        || keys
-            .iter()
-            .any(|k| matches!(k.as_str(), "scripts" | "coveragereporters"))
-    {
-        return last == "pytestaddopts" && value.contains("--co");
-    }
     let runner = matches!(
         tool,
         "jest" | "vitest" | "playwright" | "mocha" | "ava" | "karma" | "cypress" | "bun" | "tap"

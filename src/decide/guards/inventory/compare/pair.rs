@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Checks of the base times those of the head, where none stands word by word in its test.
-const MOST: usize = 4_000_000;
+const MOST: usize = 250_000;
 
 /// What is equal on both sides of a pair: its file, its name or the last part of that, its body.
 type Key<'c> = (Option<usize>, &'c [String], &'c str);
