@@ -92,6 +92,11 @@ fn for_all(ast: &Ast<'_>, id: Id) -> bool {
         name,
     ) || name.starts_with("pytest_");
     let shared = ast.kids_of(function, Kind::Mark).any(|m| {
+        // The mark of a test may hold a table of thousands of rows, and this is asked for each node below it.
+        let head: String = ast.source(m).chars().take(80).collect();
+        if !head.contains("fixture") {
+            return false;
+        }
         let flat = ast.flat(m).replace(' ', "");
         flat.contains("fixture") && (flat.contains("autouse=True") || flat.contains("session"))
     });

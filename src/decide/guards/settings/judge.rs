@@ -290,6 +290,8 @@ fn removed(path: &[String], before: &[&Setting], place: Place<'_>, out: &mut Jud
         Trend::Unknown if path.last().is_some_and(|k| k == "uses") && checks_something(was) => {
             weaker(format!("{was} is not run any more"));
         }
+        // An exception of mypy goes with the modules that it was for; what it said is looked at by itself.
+        Trend::Unknown if path.last().is_some_and(|k| k == "module") && path.iter().any(|k| k == "overrides") => {}
         Trend::Unknown if place.denies(path) => {
             out.unknown(
                 "a setting is gone whose meaning is not known",
@@ -380,7 +382,8 @@ fn is_new(path: &[String], was: &Groups<'_>, place: Place<'_>) -> bool {
         return first == path.len();
     }
     let above = path[..first - 1].iter().rev().find(|k| !k.starts_with('['));
-    let whole = first < path.len() && above.is_some_and(|k| plain(k) == "rules");
+    let check = path[first - 1].starts_with("module:") || path[first - 1].starts_with("rule:");
+    let whole = first < path.len() && (check || above.is_some_and(|k| plain(k) == "rules"));
     !whole
 }
 

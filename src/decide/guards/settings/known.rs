@@ -24,7 +24,8 @@ pub(super) fn tool(name: &str, path: &[String]) -> Option<&'static str> {
         _ if name.starts_with("vite.config") => (top == "test").then_some("vitest"),
         _ if name.starts_with("next.config") => matches!(top, "eslint" | "typescript").then_some("next"),
         _ if name.starts_with("build.gradle") => in_gradle(path).then_some("gradle"),
-        _ if super::keys::is_manifest(name) => None,
+        // A program that prepares the tests is read as one.
+        _ if super::keys::is_manifest(name) || name.contains(".setup") => None,
         _ => Some(by_name(name)),
     }
 }
@@ -259,7 +260,7 @@ const HARMLESS: [(&str, &str); 23] = [
         "maven",
         "source target release encoding forkcount reuseforks parallel threadcount trimstacktrace printsummary usefile \
          reportformat redirecttestoutputtofile usemodulepath inputencoding outputencoding consoleoutput parameters \
-         failifnospecifiedtests failifnotests outputdirectory destfile datafile",
+         failifnospecifiedtests failifnotests runorder runorderrandomseed outputdirectory destfile datafile",
     ),
     (
         "gradle",
