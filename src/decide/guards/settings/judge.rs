@@ -374,6 +374,9 @@ fn is_unlimited(path: &[String], value: &str) -> bool {
 
 /// The key is new in something that stood. A rule, a task or a hook that is new as a whole takes nothing away.
 fn is_new(path: &[String], was: &Groups<'_>, place: Place<'_>) -> bool {
+    if known::tool(place.name, path).is_none() {
+        return false;
+    }
     let stood = |upto: usize| was.contains_key(&path[..upto]) || any_below(was, &path[..upto]);
     let Some(first) = (1..=path.len()).find(|n| !stood(*n)) else {
         return true;
