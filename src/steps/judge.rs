@@ -12,6 +12,7 @@ use super::{
     agents::{nonce, paused_flag},
     attempt::signature_row,
     diff::{file_changes, with_surroundings},
+    doubts::{self, Product},
     evidence::kind,
     flakes,
     ground::Ground,
@@ -34,7 +35,7 @@ use crate::{
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
+        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite},
         signal::Culprit,
     },
     render,
@@ -161,7 +162,8 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         };
         undoing.each(&runner, proven).await?;
         reach(&undoing, &runner, proven, &places_of(&signature_row(ctx, facts)?)).await?;
-        checks_something(&mut proven.proof, &parts);
+        let product = Product { mirror: &mirror, head };
+        doubts::of(&product, &known.incident, &parts, &mut proven.proof).await?;
         takes_back(&mut proven.proof, attempt);
     }
     ctx.store().set_running(claim, None)?;
@@ -304,22 +306,6 @@ async fn lay_trees(
         }
     }
     Ok(trees)
-}
-
-/// New tests that only call the code show less than a proof is taken for.
-pub(super) fn checks_something(found: &mut Proof, parts: &Parts) {
-    let only_raises = found.witness == Witness::B && !found.is_by_assertion();
-    let text = |change: &FileChange| {
-        let new = change.new.as_ref()?;
-        Some((change.shown(), String::from_utf8_lossy(&new.bytes).into_owned()))
-    };
-    let nothing = || {
-        let texts: Vec<_> = parts.test_part.iter().filter_map(text).collect();
-        guards::check_nothing(&parts.test_part, &found.witness_ids) || proof::calls_only(&texts, &found.witness_ids)
-    };
-    if only_raises && nothing() {
-        proof::check_nothing(found);
-    }
 }
 
 fn dice() -> Result<proof::RedAgain> {

@@ -11,6 +11,7 @@ mod by_ci;
 pub mod check;
 mod culprit;
 mod diff;
+mod doubts;
 pub mod effect;
 mod evidence;
 mod felt;

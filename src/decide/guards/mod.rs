@@ -17,6 +17,7 @@ mod code;
 mod collect;
 mod content;
 mod data;
+mod doubt;
 mod executable;
 mod golden;
 mod grow;
@@ -80,6 +81,7 @@ mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
 
+pub use doubt::{answers_with_an_error, looks_at_source, only_adds};
 pub use executable::{acts, check_nothing, is_executable};
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};

@@ -36,7 +36,7 @@ pub use incident::IncidentFacts;
 pub use landed::as_good_as;
 pub use own::ids_of;
 pub use reach::{Reach, does_nothing, file_of, reached, shown_place, unreached};
-pub use undo::{check_nothing, undone, unseen};
+pub use undo::{another_error, check_nothing, looks_at_source, undone, unseen, unused};
 
 /// The unchanging part of a proof's input.
 #[derive(Debug, Clone)]
