@@ -1,7 +1,7 @@
 //! What a cause is called in a line of ours, from the title that came from outside: the class of the error where it
 //! begins with one, else its words in quotation marks, so that nobody takes them for ours.
 
-use crate::text::clean;
+use crate::text::{clean, short};
 
 const LONGEST: usize = 80;
 
@@ -64,11 +64,7 @@ pub fn said(text: &str, most: usize) -> String {
     if words.is_empty() {
         return "an error".to_owned();
     }
-    let mut shown: String = words.chars().take(most).collect();
-    if shown.len() < words.len() {
-        shown.push('…');
-    }
-    format!("\"{shown}\"")
+    format!("\"{}\"", short(&words, most + 1))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ use crate::{
     exit::{Exit, Fault},
     model::{
         AttemptId, Sha,
-        incident::{Attempt, AttemptOutcome, Incident},
+        incident::{self, Attempt, AttemptOutcome, Incident},
     },
     render::prompt::{Earlier, FixContext},
     store::{Claim, SignatureRow},
@@ -119,7 +119,7 @@ async fn work(
         Ok(FixReply::CannotFix { reason }) => return Ok(AttemptOutcome::CannotFix(reason)),
         Ok(FixReply::Fixed {
             root_cause, summary, ..
-        }) => attempt.said = format!("{root_cause}\n\n{summary}"),
+        }) => attempt.said = incident::said(&root_cause, &summary),
     }
     commit(ctx, claim, facts, attempt, mirror, &paths.tree, &answer.sandbox).await
 }

@@ -69,7 +69,7 @@ use crate::{
     render::{self, title},
     steps::effect::CrashPoints,
     store::{SignatureRow, Store},
-    text::{Redactor, Untrusted},
+    text::{OwnPlaces, Redactor, Untrusted},
 };
 
 /// Is told each event as it happens.
@@ -102,6 +102,7 @@ impl Ctx {
         crash: CrashPoints,
     ) -> Self {
         let watched = Watched::of(&config, &redactor);
+        let redactor = redactor.with_own(own_places(&config.home.state));
         Self {
             config,
             clock,
@@ -265,6 +266,13 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
         .map(|c| format!(" in {}", culprit_line(c)))
         .unwrap_or_default();
     Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
+}
+
+/// The state by the path that we use, and by the one that programs in it see.
+fn own_places(state: &Path) -> OwnPlaces {
+    let real = state.canonicalize().ok();
+    let paths = [Some(state), real.as_deref()];
+    OwnPlaces::new(paths.into_iter().flatten().filter_map(Path::to_str))
 }
 
 /// A directory that only its owner can look into.
