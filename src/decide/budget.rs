@@ -248,7 +248,10 @@ mod tests {
             facts.attempts = attempts.collect();
             repeated(&facts).unwrap()
         };
-        assert_eq!(said([Some("1"), Some("1")]), "the same patch was made again, and failed as before");
+        assert_eq!(
+            said([Some("1"), Some("1")]),
+            "the same patch was made again, and failed as before"
+        );
         assert_eq!(
             said([Some("1"), Some("2")]),
             "the same failure was seen again after another patch"

@@ -52,7 +52,11 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
             Some((run, _)) => (format!("the failed jobs of run {} run again", run.id), Who::Ci),
             None => ("its failed jobs run again first".to_owned(), Who::Tick),
         };
-        out.push(unmet("it is not known yet whether CI is red again on the same commit", value, who));
+        out.push(unmet(
+            "it is not known yet whether CI is red again on the same commit",
+            value,
+            who,
+        ));
         return out;
     }
     match facts.triage.as_ref().map(|t| t.verdict) {
@@ -80,7 +84,11 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
         out.push(unmet("tick does not merge here (mode active does)", value, Who::Person));
     }
     if let Some(paused) = &facts.paused {
-        out.push(unmet("a stop sign stands", format!("tick pause: {paused}"), Who::Person));
+        out.push(unmet(
+            "a stop sign stands",
+            format!("tick pause: {paused}"),
+            Who::Person,
+        ));
     }
     if let Some(frozen) = &facts.frozen {
         out.push(unmet("merges are frozen", frozen.clone(), Who::Person));
@@ -153,7 +161,9 @@ fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec
     }
     match attempt.audit.as_ref().map(|a| a.verdict) {
         Some(AuditVerdict::Approve) => {}
-        Some(AuditVerdict::Revise | AuditVerdict::Reject) => out.push(unmet("the auditor does not approve", "", Who::Tick)),
+        Some(AuditVerdict::Revise | AuditVerdict::Reject) => {
+            out.push(unmet("the auditor does not approve", "", Who::Tick))
+        }
         None => {
             let value = tried(attempt.audit_failures);
             out.push(unmet("the auditor has not judged it yet", value, Who::Tick));
@@ -173,11 +183,7 @@ fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec
 fn after_merge(facts: &Facts, merge: &super::facts::OurMerge, out: &mut Vec<Unmet>) {
     match merge.landed.as_ref().map(super::facts::Landed::verdict) {
         Some(Landing::AsTested | Landing::Raced) => {}
-        Some(Landing::WrongTree) => out.push(unmet(
-            "the landed tree is not the tested tree",
-            "",
-            Who::Person,
-        )),
+        Some(Landing::WrongTree) => out.push(unmet("the landed tree is not the tested tree", "", Who::Person)),
         None => out.push(unmet("the landed tree is not read yet", "", Who::Tick)),
     }
     if merge.live_at.is_none() {

@@ -306,7 +306,9 @@ fn body(words: &MailWords, shape: &Shape) -> String {
     let did = words.did.iter().map(|text| sentence(text)).chain([shape.did.clone()]);
     let did = did.filter(|s| !s.is_empty()).enumerate();
     // The first one goes on after "tick did".
-    let did: Vec<String> = did.map(|(n, text)| if n == 0 { text } else { capital(&text) }).collect();
+    let did: Vec<String> = did
+        .map(|(n, text)| if n == 0 { text } else { capital(&text) })
+        .collect();
     for (label, text) in [
         ("tick did", did.join(" ")),
         ("You can", shape.can.clone()),
@@ -456,7 +458,9 @@ fn sentence(text: &str) -> String {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + chars.as_str()
+    })
 }
 
 #[cfg(test)]

@@ -218,11 +218,7 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
     };
     let verdict = landed.verdict();
     ctx.record(claim, Some(sha), kind::LANDED, render::story::landed(verdict), &landed)?;
-    ctx.say(
-        Some(facts.id()),
-        "landed",
-        [render::story::landed(verdict).to_owned()],
-    );
+    ctx.say(Some(facts.id()), "landed", [render::story::landed(verdict).to_owned()]);
     Ok(())
 }
 

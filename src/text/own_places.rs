@@ -127,7 +127,10 @@ mod tests {
             "cannot import name 'X' from 'shop' (/home/me/tick/state/proofs/4aa226a2-1.1/work/shop/price.py)",
             "cannot import name 'X' from 'shop' (shop/price.py)",
         );
-        check("/tmp/s/worktrees/4aa-1.2/tree/src/a.rs:3:1: error", "src/a.rs:3:1: error");
+        check(
+            "/tmp/s/worktrees/4aa-1.2/tree/src/a.rs:3:1: error",
+            "src/a.rs:3:1: error",
+        );
         check("/tmp/s/proofs/4aa-1.2/again/head/a.go:3", "a.go:3");
         check("/tmp/s/proofs/4aa-1.2/undone-2/a.go:3", "a.go:3");
         check("/tmp/s/setups/work/work/pkg/a.go:3", "pkg/a.go:3");
@@ -141,16 +144,16 @@ mod tests {
 
     #[test]
     fn no_path_leads_to_the_rest_of_the_state() {
-        check(
-            "/tmp/s/proofs/4aa-1.2/scratch/red/run-0/home/.npmrc",
-            "$HOME/.npmrc",
-        );
+        check("/tmp/s/proofs/4aa-1.2/scratch/red/run-0/home/.npmrc", "$HOME/.npmrc");
         check("/tmp/s/proofs/4aa-1.2/scratch/red/run-0/tmp/x", "$TMPDIR/x");
         check("/tmp/s/proofs/4aa-1.2/scratch/red/run-0/report", "(scratch)/report");
         check("/tmp/s/setups/web/home/.cache/x", "$HOME/.cache/x");
         check("/tmp/s/worktrees/4aa-1.2/agent.git/index.lock", ".git/index.lock");
         check("open /home/me/tick/state/tick.db: full", "open state/tick.db: full");
-        check("/tmp/s/repos/web.git is no repository", "state/repos/web.git is no repository");
+        check(
+            "/tmp/s/repos/web.git is no repository",
+            "state/repos/web.git is no repository",
+        );
         check("look into /tmp/s.", "look into state.");
     }
 
@@ -167,6 +170,9 @@ mod tests {
         ] {
             check(text, text);
         }
-        assert_eq!(OwnPlaces::default().shown("/tmp/s/proofs/a/work/x"), "/tmp/s/proofs/a/work/x");
+        assert_eq!(
+            OwnPlaces::default().shown("/tmp/s/proofs/a/work/x"),
+            "/tmp/s/proofs/a/work/x"
+        );
     }
 }

@@ -45,7 +45,9 @@ pub fn attempts(failed: &[(u32, Failure)]) -> Vec<String> {
             Some(_) | None => told.push((vec![*n], failure)),
         }
     }
-    told.iter().map(|(numbers, failure)| attempt(numbers, failure)).collect()
+    told.iter()
+        .map(|(numbers, failure)| attempt(numbers, failure))
+        .collect()
 }
 
 fn attempt(numbers: &[u32], failure: &Failure) -> String {

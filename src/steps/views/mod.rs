@@ -209,7 +209,11 @@ fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTi
         if let (Some(ended), Some(failure)) = (a.ended, attempt.failure()) {
             lines.push((
                 ended,
-                format!("attempt {} is over: {}", a.n, one_line(&ctx.redactor.redact(failure.sentence()))),
+                format!(
+                    "attempt {} is over: {}",
+                    a.n,
+                    one_line(&ctx.redactor.redact(failure.sentence()))
+                ),
             ));
         }
     }
@@ -273,7 +277,9 @@ fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy
     };
     let conditions = why::not_merged(facts, policy);
     // What is among them already is not said twice.
-    let said = conditions.iter().any(|u| !u.value.is_empty() && stands.contains(&u.value));
+    let said = conditions
+        .iter()
+        .any(|u| !u.value.is_empty() && stands.contains(&u.value));
     let mut unmet: Vec<Unmet> = conditions
         .into_iter()
         .map(|u| Unmet {
