@@ -162,7 +162,7 @@ fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec
     match attempt.audit.as_ref().map(|a| a.verdict) {
         Some(AuditVerdict::Approve) => {}
         Some(AuditVerdict::Revise | AuditVerdict::Reject) => {
-            out.push(unmet("the auditor does not approve", "", Who::Tick))
+            out.push(unmet("the auditor does not approve", "", Who::Tick));
         }
         None => {
             let value = tried(attempt.audit_failures);

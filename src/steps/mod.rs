@@ -167,13 +167,9 @@ impl Ctx {
         )
     }
 
-    /// Another tick has the lock: it says so and goes on with what is due.
+    /// Another tick has the lock: said here and at the end, and this one goes on with what is due.
     pub fn busy(&self, by: String) {
-        self.say(
-            None,
-            "busy",
-            [format!("another tick has the lock ({by}); nothing to look at")],
-        );
+        tracing::info!("{}", render::story::busy(&by));
         self.report().busy = Some(by);
     }
 
@@ -202,7 +198,7 @@ impl Ctx {
             duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             "tick {}: {}",
             self.tick,
-            exit.meaning()
+            render::story::ended(&report, exit)
         );
         Ok(exit)
     }

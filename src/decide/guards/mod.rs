@@ -32,11 +32,11 @@ mod kind;
 mod lex;
 mod lines;
 mod listed;
+mod marks;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
 )]
-mod marks;
 mod migrate;
 pub mod patch;
 mod path;
