@@ -54,6 +54,14 @@ pub fn quoted(title: &str) -> String {
     said(title, LONGEST)
 }
 
+/// Said of a path that production names and the repository does not have.
+pub const NOT_THERE: &str = "no such file in the repository";
+
+/// Said of a path that several files of the repository end with.
+pub fn one_of(files: usize) -> String {
+    format!("{files} files of the repository could be it")
+}
+
 /// Words from outside as a quotation of at most so many letters, in one line.
 pub fn said(text: &str, most: usize) -> String {
     let words = clean(text)

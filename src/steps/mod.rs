@@ -44,6 +44,7 @@ mod tell;
 pub mod triage;
 mod undo;
 pub mod views;
+mod whereabouts;
 
 pub use hands::equipped;
 
@@ -230,8 +231,14 @@ impl Ctx {
     }
 }
 
-/// `discount.py:14, average_discount`
-fn culprit_line(culprit: &Culprit) -> String {
+/// `discount.py:14, average_discount`, where the repository has it.
+fn culprit_line(ctx: &Ctx, row: &SignatureRow) -> Option<String> {
+    let (culprit, note) = whereabouts::shown(ctx, &row.sig, row.culprit.as_ref()?);
+    let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
+    Some(format!("{}{note}", place_line(&culprit)))
+}
+
+fn place_line(culprit: &Culprit) -> String {
     let line = culprit.line.map(|n| format!(":{n}")).unwrap_or_default();
     let function = culprit.function.as_ref().map(|f| format!(", {f}")).unwrap_or_default();
     format!("{}{line}{function}", culprit.file)
@@ -256,10 +263,8 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
         return Untrusted::new(&title, &ctx.redactor).line(120);
     }
     let class = title::called(&row.title);
-    let place = row
-        .culprit
-        .as_ref()
-        .map(|c| format!(" in {}", culprit_line(c)))
+    let place = culprit_line(ctx, row)
+        .map(|place| format!(" in {place}"))
         .unwrap_or_default();
     Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
 }

@@ -247,7 +247,7 @@ fn group(redactor: &Redactor, row: &SignatureRow, before: &[String]) -> TriageGr
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         template: untrusted(&row.template),
-        culprit: row.culprit.as_ref().map(|c| untrusted(&super::culprit_line(c))),
+        culprit: row.culprit.as_ref().map(|c| untrusted(&super::place_line(c))),
         samples: row.samples.iter().map(|s| untrusted(s)).collect(),
         before: fitting(before).map(|text| untrusted(text)).collect(),
     }
