@@ -264,7 +264,7 @@ fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> 
     if json {
         serde_json::to_writer_pretty(&mut *out, &*report)?;
         writeln!(out)?;
-    } else if lines || exit != Exit::Ok || !report.unsent.is_empty() {
+    } else if lines || exit != Exit::Ok || !report.unsent.is_empty() || report.busy.is_some() {
         out.write_all(render::story::summary(&report, exit).as_bytes())?;
     }
     Ok(())

@@ -191,7 +191,16 @@ fn from_value_text(
         Err(problem) => return (None, vec![problem]),
     };
     let (root, more) = typed(&value);
-    problems.extend(more);
+    for problem in more {
+        // Of a number that is out of range it says only that it is no number.
+        match problems
+            .iter_mut()
+            .find(|p| p.path == problem.path && p.example.is_none())
+        {
+            Some(told) => told.example = problem.example,
+            None => problems.push(problem),
+        }
+    }
     let Some(root) = root else {
         return (None, problems);
     };

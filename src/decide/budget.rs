@@ -162,17 +162,46 @@ pub fn used_up(spent: Spend, policy: &Policy) -> Option<String> {
 fn repeated(facts: &Facts) -> Option<String> {
     let (_, stop_at) = limits_of(facts.failure_type());
     let stop_at = usize::try_from(stop_at.max(2)).unwrap_or(2);
-    let sigs: Vec<(&str, &str)> = facts
+    let failed: Vec<Failed<'_>> = facts
         .attempts
         .iter()
-        .filter_map(|a| a.attempt.failure_sig.as_deref())
-        .map(|sig| (sig.split('-').next().unwrap_or(sig), sig))
+        .filter_map(|a| {
+            let full = a.attempt.failure_sig.as_deref()?;
+            Some(Failed {
+                full,
+                short: full.split('-').next().unwrap_or(full),
+                patch: a.attempt.patch_id.as_deref(),
+            })
+        })
         .collect();
-    let again = sigs.iter().any(|(short, full)| {
-        sigs.iter().filter(|(_, other)| other == full).count() >= stop_at
-            || sigs.iter().filter(|(other, _)| other == short).count() > stop_at
-    });
-    again.then(|| "the same failure was seen again after another patch".to_owned())
+    let group = |same: &dyn Fn(&Failed<'_>) -> bool| failed.iter().filter(|one| same(one)).collect::<Vec<_>>();
+    let again = failed.iter().find_map(|one| {
+        let paths = group(&|other| other.full == one.full);
+        let message = group(&|other| other.short == one.short);
+        (paths.len() >= stop_at)
+            .then_some(paths)
+            .or_else(|| (message.len() > stop_at).then_some(message))
+    })?;
+    Some(again_after(&again).to_owned())
+}
+
+/// A failure of an attempt: its signature, that without paths, and the patch that it was about.
+struct Failed<'a> {
+    full: &'a str,
+    short: &'a str,
+    patch: Option<&'a str>,
+}
+
+/// Whether it was the same patch each time is said only where each is known.
+fn again_after(failed: &[&Failed<'_>]) -> &'static str {
+    let mut patches: Vec<Option<&str>> = failed.iter().map(|one| one.patch).collect();
+    patches.sort_unstable();
+    patches.dedup();
+    match patches.as_slice() {
+        [Some(_)] => "the same patch was made again, and failed as before",
+        several if several.contains(&None) => "the same failure was seen again",
+        _ => "the same failure was seen again after another patch",
+    }
 }
 
 /// The agent's honest no is taken: it is not asked the same thing again.
@@ -203,6 +232,32 @@ pub fn revisions(attempts: &[AttemptFacts]) -> usize {
 mod tests {
     use super::*;
     use crate::decide::testing::facts_with_pull;
+
+    #[test]
+    fn another_patch_is_said_only_of_another_patch() {
+        let mut facts = facts_with_pull();
+        let one = facts.attempts[0].clone();
+        let mut said = |patches: [Option<&str>; 2]| {
+            let attempts = patches.iter().zip(1..).map(|(patch, n)| {
+                let mut attempt = one.clone();
+                attempt.attempt.n = n;
+                attempt.attempt.failure_sig = Some("0a-0b".to_owned());
+                attempt.attempt.patch_id = patch.map(str::to_owned);
+                attempt
+            });
+            facts.attempts = attempts.collect();
+            repeated(&facts).unwrap()
+        };
+        assert_eq!(
+            said([Some("1"), Some("1")]),
+            "the same patch was made again, and failed as before"
+        );
+        assert_eq!(
+            said([Some("1"), Some("2")]),
+            "the same failure was seen again after another patch"
+        );
+        assert_eq!(said([None, Some("1")]), "the same failure was seen again");
+    }
 
     #[test]
     fn runs_that_nobody_pays_for_are_no_attempts() {

@@ -102,6 +102,9 @@ pub struct Report {
     pub signals: u64,
     pub sources: u64,
     pub collect_ms: u64,
+    /// This process looked itself: how healthy things are is its word only then.
+    #[serde(default)]
+    pub looked: bool,
     /// Another process holds the tick lock; what it says of itself.
     pub busy: Option<String>,
     pub waiting: Vec<Waiting>,

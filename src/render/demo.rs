@@ -57,6 +57,12 @@ pub fn step(elapsed: Duration, lines: &[String]) -> String {
     hanging(&format!("{seconds:STEP$}"), first) + &more(further)
 }
 
+/// What was found of demos that were killed.
+pub fn cleared(worlds: usize) -> String {
+    let worlds = count(u64::try_from(worlds).unwrap_or(u64::MAX), "world");
+    format!("cleared  {worlds} of demos that were killed")
+}
+
 /// Further lines of the step before.
 pub fn more(lines: &[String]) -> String {
     lines.iter().map(|line| hanging(&" ".repeat(MORE), line)).collect()

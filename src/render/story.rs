@@ -105,22 +105,40 @@ pub fn event(event: &Event) -> String {
     text
 }
 
+/// Another tick is at it; who, in its own words.
+pub fn busy(by: &str) -> String {
+    format!("another tick has the lock ({by}); this one does not look")
+}
+
+/// How a process ended, in a line. One that did not look says nothing of how things are.
+pub fn ended(report: &Report, exit: Exit) -> String {
+    match (exit, &report.busy) {
+        (Exit::Ok, Some(by)) => busy(by),
+        (Exit::Ok, None) if !report.looked => "what was due is done".to_owned(),
+        (_, Some(by)) => format!("{}; {}", exit.meaning(), busy(by)),
+        (_, None) => exit.meaning().to_owned(),
+    }
+}
+
 /// What a tick leaves to say at its end.
 pub fn summary(report: &Report, exit: Exit) -> String {
     let mut text = String::new();
+    let models = count(report.models_called.into(), "model call");
     let word = match exit {
         Exit::Ok if report.unwell > 0 => "UNHEALTHY",
         Exit::Ok if report.events.is_empty() => "healthy",
         _ => exit.meaning(),
     };
-    let _ = writeln!(
-        text,
-        "{word}: {} in {} ms, {}, {}",
-        count(report.sources, "source"),
-        report.collect_ms,
-        count(report.signals, "event"),
-        count(report.models_called.into(), "model call"),
-    );
+    let _ = if report.looked {
+        let (sources, signals) = (count(report.sources, "source"), count(report.signals, "event"));
+        writeln!(
+            text,
+            "{word}: {sources} in {} ms, {signals}, {models}",
+            report.collect_ms
+        )
+    } else {
+        writeln!(text, "{}; {models}", console(&ended(report, exit)))
+    };
     for blind in &report.blind {
         let _ = writeln!(text, "blind  {}", console(blind));
     }
@@ -149,8 +167,33 @@ mod tests {
     use crate::model::evidence::Finding;
 
     #[test]
+    fn who_did_not_look_says_nothing_of_how_things_are() {
+        let mut report = Report {
+            unwell: 2,
+            ..Report::default()
+        };
+        assert_eq!(summary(&report, Exit::Ok), "what was due is done; 0 model calls\n");
+        report.busy = Some("pid 4121, since 03:00:02".to_owned());
+        let said = "another tick has the lock (pid 4121, since 03:00:02); this one does not look";
+        assert_eq!(summary(&report, Exit::Ok), format!("{said}; 0 model calls\n"));
+        assert_eq!(ended(&report, Exit::Ok), said);
+        let person = ended(&report, Exit::NeedsHuman);
+        assert!(
+            person.starts_with(Exit::NeedsHuman.meaning()) && person.ends_with(said),
+            "{person}"
+        );
+        report.looked = true;
+        report.busy = None;
+        assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: 0 sources"));
+        assert_eq!(ended(&report, Exit::Ok), Exit::Ok.meaning());
+    }
+
+    #[test]
     fn no_tick_that_leaves_something_broken_calls_itself_healthy() {
-        let mut report = Report::default();
+        let mut report = Report {
+            looked: true,
+            ..Report::default()
+        };
         assert!(summary(&report, Exit::Ok).starts_with("healthy: "));
         // A page that failed once, or a cause that waits for a later tick.
         report.unwell = 1;

@@ -66,7 +66,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         policy
     };
     let diff = with_surroundings(&mirror, &attempt.attempt.base, Diff::of(changes)).await?;
-    let mut report = guards::judge(&diff, &policy, &ctx.redactor);
+    let mut report = guards::judge(&diff, &policy, &ctx.redactor.of_secrets());
     if attempt.is_a_revert() {
         culprit::ask_a_person(&mut report);
     }

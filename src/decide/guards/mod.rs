@@ -33,6 +33,7 @@ mod kind;
 mod lex;
 mod lines;
 mod listed;
+mod marks;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
@@ -74,6 +75,8 @@ mod data_tests;
 mod figures_tests;
 #[cfg(test)]
 mod forms_tests;
+#[cfg(test)]
+mod marks_tests;
 #[cfg(test)]
 mod size_tests;
 #[cfg(test)]
@@ -227,6 +230,8 @@ struct Hit {
     was: String,
     is: String,
     why: String,
+    /// What did it, in the words of the base and of the head, where that may stand in another line.
+    by: [String; 2],
 }
 
 impl Hit {
@@ -238,6 +243,7 @@ impl Hit {
             was: String::new(),
             is: String::new(),
             why,
+            by: [String::new(), String::new()],
         }
     }
 
@@ -248,6 +254,11 @@ impl Hit {
 
     fn is(mut self, is: &str) -> Self {
         is.clone_into(&mut self.is);
+        self
+    }
+
+    fn by(mut self, was: &str, is: &str) -> Self {
+        self.by = [was.to_owned(), is.to_owned()];
         self
     }
 

@@ -106,6 +106,18 @@ pub enum Run {
     OwnTests,
 }
 
+impl Run {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Base | Self::BaseAgain => "the base",
+            Self::Red | Self::RedAgain | Self::RedFresh => "the base with the new tests",
+            Self::Head | Self::HeadAgain => "the head",
+            Self::Alone => "what is new alone",
+            Self::OwnTests => "the base's tests on the head's source",
+        }
+    }
+}
+
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
@@ -221,7 +233,7 @@ pub fn grade(facts: &Facts, runs: &Runs) -> Proof {
             facts,
             runs,
             None,
-            ProofGrade::Unproven(format!("the run {run:?} was not made")),
+            ProofGrade::Unproven(format!("{} was not run", run.words())),
         ),
     }
 }
