@@ -123,7 +123,10 @@ pub(super) enum Found {
 
 /// An incident by its id, or a cause by its first digits: then its newest incident, where it has one.
 pub(super) fn find(ctx: &Ctx, text: &str) -> anyhow::Result<Found> {
-    let usage = |message: String| Fault::new(Exit::Usage, message).advise("tick incidents lists what there is");
+    let usage = |message: String| {
+        let fault = Fault::new(Exit::Usage, message);
+        fault.advise("tick incidents lists what was opened, tick incidents --known what stood there at first sight")
+    };
     if let Ok(id) = IncidentId::parse(text) {
         return match ctx.store().incident(&id)? {
             Some(_) => Ok(Found::Incident(id)),

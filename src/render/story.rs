@@ -47,6 +47,15 @@ pub fn refusal(report: &GuardReport) -> Vec<String> {
     lines
 }
 
+/// What becomes of a refused patch.
+pub const fn after_refusal(last: bool) -> &'static str {
+    if last {
+        "Nothing was pushed. It was the last attempt: a person is told."
+    } else {
+        "Nothing was pushed. The finding goes to the next attempt."
+    }
+}
+
 /// The proof in four lines.
 pub fn proof(proof: &Proof) -> Vec<String> {
     match &proof.grade {
