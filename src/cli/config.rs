@@ -60,7 +60,7 @@ pub fn run(verb: &ConfigVerb, global: &Global, out: &mut dyn Write) -> anyhow::R
             let current = if pattern {
                 render::config::Current::Many
             } else {
-                let default = explained.default.clone();
+                let default = explained.default.clone().filter(|value| !value.is_null());
                 let default = default.map_or(render::config::Current::NotSet, render::config::Current::Default);
                 current_value(&parsed, global).map_or(default, render::config::Current::Set)
             };

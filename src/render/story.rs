@@ -114,17 +114,43 @@ pub fn event(event: &Event) -> String {
     text
 }
 
+/// How a tick ended, in the words of what happened in it. The same on the terminal and in the run log.
+pub fn ended(report: &Report, exit: Exit) -> &'static str {
+    let taken_back = report.taken_back.len();
+    match exit {
+        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
+        Exit::Ok if report.events.is_empty() => "healthy",
+        Exit::NeedsHuman if taken_back == 0 => "something newly needs a person",
+        Exit::NeedsHuman if taken_back == report.to_person.len() => "something was rolled back",
+        Exit::Ok
+        | Exit::NeedsHuman
+        | Exit::Budget
+        | Exit::Blind
+        | Exit::GuardNeedsHuman
+        | Exit::Unhealthy
+        | Exit::Usage
+        | Exit::Bug
+        | Exit::CouldNot
+        | Exit::Config => exit.meaning(),
+    }
+}
+
+/// What a look that repairs nothing leaves to who does: so many incidents that it opened.
+pub fn untold(report: &Report) -> Option<String> {
+    let opened = report.events.iter().filter(|event| event.what == "opened").count();
+    (opened > 0).then(|| {
+        let opened = count(opened as u64, "incident");
+        format!("{opened} opened and told to nobody yet: tick repair takes it up, and so does the next plain tick\n")
+    })
+}
+
 /// What a tick leaves to say at its end.
 pub fn summary(report: &Report, exit: Exit) -> String {
     let mut text = String::new();
-    let word = match exit {
-        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
-        Exit::Ok if report.events.is_empty() => "healthy",
-        _ => exit.meaning(),
-    };
     let _ = writeln!(
         text,
-        "{word}: {} in {} ms, {}, {}",
+        "{}: {} in {} ms, {}, {}",
+        ended(report, exit),
         count(report.sources, "source"),
         report.collect_ms,
         count(report.signals, "event"),
@@ -165,6 +191,20 @@ mod tests {
         report.unwell = 1;
         assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: "));
         assert!(!summary(&report, Exit::Budget).to_lowercase().contains("healthy"));
+    }
+
+    #[test]
+    fn what_needs_a_person_is_not_called_rolled_back() {
+        let id: fn(u32) -> crate::model::IncidentId = |n| crate::model::IncidentId::new(&crate::text::named("x"), n);
+        let mut report = Report {
+            to_person: vec![id(1)],
+            ..Report::default()
+        };
+        assert_eq!(ended(&report, Exit::NeedsHuman), "something newly needs a person");
+        report.taken_back.push(id(1));
+        assert_eq!(ended(&report, Exit::NeedsHuman), "something was rolled back");
+        report.to_person.push(id(2));
+        assert_eq!(ended(&report, Exit::NeedsHuman), Exit::NeedsHuman.meaning());
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl Ctx {
             duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             "tick {}: {}",
             self.tick,
-            exit.meaning()
+            render::story::ended(&report, exit)
         );
         Ok(exit)
     }

@@ -287,7 +287,27 @@ fn what_a_collector_lacks_is_told_with_all_else_and_by_the_tick_too() {
         &["--home", home.path().to_str().unwrap(), "config", "check"],
     );
     assert_eq!(check.code, 78, "{}", check.err);
-    insta::assert_snapshot!(check.err, @"");
+    insta::assert_snapshot!(check.err, @r#"
+    config.json has 5 problems; nothing was run
+      repos.web.collectors.nagios-xi  is not a declared collector (there is:
+                                      alertmanager, exceptions, sentry, statuspage);
+                                      for example collectors/nagios-xi.json and
+                                      collectors/nagios-xi.jq
+      repos.web.collectors.sentry.secrets.token
+                                      names SENTRY_AUTH_TOKEN, which is not set in
+                                      the environment or .env; for example
+                                      SENTRY_AUTH_TOKEN=… in .env
+      repos.web.collectors.sentry.values.org
+                                      is not given, and SENTRY_ORG is not set in the
+                                      environment or .env; for example "acme"
+      repos.web.collectors.statuspage.values.url
+                                      is not given, and collectors/statuspage.json
+                                      asks for it; for example
+                                      "https://www.githubstatus.com/api/v2/summary.json"
+      repos.web.health[0].expect.jq   the program does not compile: filter "halt" is
+                                      not known here; for example ".ok == true"
+    exit 78: configuration missing, wrong or newer than this tick
+    "#);
     let tick = run(home.path(), &["--home", home.path().to_str().unwrap()]);
     assert_eq!(tick.code, 78, "{}", tick.err);
     assert!(tick.err.contains("collectors.statuspage.values.url"), "{}", tick.err);
