@@ -509,8 +509,9 @@ mod tests {
     fn the_example_of_a_signal_is_one() {
         own::read_signal(SIGNAL, "cart").unwrap();
         let readme = include_str!("../../README.md");
-        let shown = readme.lines().find(|line| line.trim_start().starts_with("{ \"title\""));
-        own::read_signal(shown.expect("the README shows a signal"), "cart").unwrap();
+        let (_, shown) = readme.split_once("    { \"title\"").expect("the README shows a signal");
+        let (shown, _) = shown.split_once("\n\n").unwrap();
+        own::read_signal(&format!("{{ \"title\"{shown}"), "cart").unwrap();
     }
 
     #[test]
