@@ -95,12 +95,15 @@ pub fn keys_near(near: Option<&(String, Vec<String>)>) -> String {
     }
 }
 
+/// How many things are looked at, by the key that names them.
+pub type Watched = Vec<(&'static str, usize)>;
+
 /// What `tick config check` says of a config without problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub file: String,
     /// Slot, mode, how many things are looked at by the key that names them, and what keeps it from that mode.
-    pub repos: Vec<(String, String, Vec<(&'static str, usize)>, Option<String>)>,
+    pub repos: Vec<(String, String, Watched, Option<String>)>,
     pub warnings: Vec<String>,
 }
 

@@ -390,6 +390,7 @@ fn what_leaves_fits_the_schema_and_is_redacted() {
     assert!(!word(&outcome).contains("canary-not-a-real"), "{outcome:?}");
     let outcome = judge(
         AgentOutcome::Failed("canary-not-a-real-secret\nx".into()),
+        Role::Audit,
         "",
         &redactor,
     );
