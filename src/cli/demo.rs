@@ -53,6 +53,9 @@ pub struct DemoArgs {
     pub signal: Option<PathBuf>,
 }
 
+/// A file of `--signal`, whole.
+const SIGNAL: &str = r#"{"title": "TypeError: price is undefined", "message": "TypeError: price is undefined\n    at total (src/cart.js:12:8)"}"#;
+
 pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
     let result = rehearse(args, global, out);
     // The watch takes the world away in the middle of whatever this thread does; it ends the process when it is done.
@@ -218,8 +221,26 @@ fn sum_up(world: &World, args: &DemoArgs, played: &Played, own: bool, screen: &m
         );
         screen.write(&kept);
     } else if played.missing.is_empty() {
-        screen.write(&words::next(&played.cause, own));
+        screen.write(&words::next(&played.cause, &again(args), own));
     }
+}
+
+/// The command line of this run, once more and with its files kept.
+fn again(args: &DemoArgs) -> Vec<String> {
+    let shown = |path: &PathBuf| path.display().to_string();
+    let given = [
+        ("--repo", args.repo.as_ref().map(shown)),
+        ("--test", args.test.clone()),
+        ("--signal", args.signal.as_ref().map(shown)),
+        ("--agent", args.agent.clone()),
+    ];
+    let mut line = vec!["tick".to_owned(), "demo".to_owned()];
+    for (flag, value) in given {
+        line.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    }
+    line.extend(args.monitor_only.then(|| "--monitor-only".to_owned()));
+    line.push("--keep".to_owned());
+    line
 }
 
 /// Ends the world; what it still finds counts too.
@@ -288,9 +309,8 @@ fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
     };
     if let Some(file) = &args.signal {
         let wrong = |why: String| {
-            let example =
-                r#"an example: {"title": "TypeError: price is undefined", "message": "the text with its stack"}"#;
-            anyhow::Error::from(Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display())).advise(example))
+            let fault = Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display()));
+            anyhow::Error::from(fault.advise("an example:").advise(SIGNAL))
         };
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let slot = WorldOptions::own(chrono::DateTime::UNIX_EPOCH, own.clone()).slot();
@@ -329,7 +349,9 @@ fn no_signal(why: &NoSignal) -> Fault {
         ),
         NoSignal::Unreadable(why) => Fault::new(Exit::Usage, format!("the tests give no signal: {why}")),
     };
-    fault.advise(r#"say what production says: --signal FILE with {"title": "TypeError: …", "message": "…"}"#)
+    fault
+        .advise("write down what production says, such as this in signal.json, and add --signal signal.json:")
+        .advise(SIGNAL)
 }
 
 /// Says whether the user's own copy is as it was.
@@ -413,5 +435,14 @@ mod tests {
         assert!(!shows_colour(false, &env(&[])));
         assert!(!shows_colour(true, &env(&[("NO_COLOR", "1")])));
         assert!(!shows_colour(true, &env(&[("TERM", "dumb")])));
+    }
+
+    #[test]
+    fn the_example_of_a_signal_is_one() {
+        own::read_signal(SIGNAL, "cart").unwrap();
+        let readme = include_str!("../../README.md");
+        let (_, shown) = readme.split_once("    { \"title\"").expect("the README shows a signal");
+        let (shown, _) = shown.split_once("\n\n").unwrap();
+        own::read_signal(&format!("{{ \"title\"{shown}"), "cart").unwrap();
     }
 }

@@ -84,6 +84,25 @@ pub fn explain(path: &JsonPath) -> Option<Explained> {
     })
 }
 
+/// The longest known beginning of a path that is no key, and what may stand next: the one that was meant, or all.
+pub fn near(path: &str) -> Option<(String, Vec<String>)> {
+    let steps = JsonPath::parse(&path.replace("[]", "[0]"))?.0;
+    let known = (0..steps.len())
+        .rev()
+        .find(|n| lookup(&JsonPath(steps[..*n].to_vec())).is_some())?;
+    let parent = JsonPath(steps[..known].to_vec());
+    let keys: Vec<&str> = resolve(lookup(&parent)?)
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|p| p.keys().map(String::as_str).collect())?;
+    let meant = match &steps[known] {
+        Step::Key(key) => crate::text::nearest(key, &keys),
+        Step::Index(_) => None,
+    };
+    let keys = meant.map_or(keys, |key| vec![key]);
+    Some((parent.to_string(), keys.into_iter().map(str::to_owned).collect()))
+}
+
 /// Every key of the schema as a path, `*` for the names of maps and `[]` for the elements of lists.
 pub fn all_keys() -> Vec<String> {
     fn walk(node: &Value, at: &str, out: &mut Vec<String>) {
@@ -140,12 +159,47 @@ pub(super) fn within_ranges(value: &Value) -> bool {
     walk(value, schema())
 }
 
+/// What [`violations`] took out of a file, in the order in which it went.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Removed(Vec<JsonPath>);
+
+impl Removed {
+    /// The problems of what is left, as they are in the file itself: at their own places, and without what is only there
+    /// because something is gone.
+    pub(super) fn in_the_file(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        problems
+            .into_iter()
+            .filter_map(|problem| self.placed(problem))
+            .collect()
+    }
+
+    fn placed(&self, mut problem: Problem) -> Option<Problem> {
+        for gone in self.0.iter().rev() {
+            let (last, parent) = gone.0.split_last()?;
+            match last {
+                Step::Key(_) if problem.path == *gone => return None,
+                Step::Index(_) if problem.path.0 == parent => return None,
+                Step::Index(at) if problem.path.0.starts_with(parent) => {
+                    if let Some(Step::Index(n)) = problem.path.0.get_mut(parent.len())
+                        && *n >= *at
+                    {
+                        *n += 1;
+                    }
+                }
+                Step::Key(_) | Step::Index(_) => {}
+            }
+        }
+        Some(problem)
+    }
+}
+
 /// Every violation of the schema, and the value without the parts that violate it (so that the rest is checked too).
-pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
+pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value, Removed) {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
     let validator = VALIDATOR.get_or_init(|| jsonschema::validator_for(schema()).expect("our own schema is valid"));
     let mut problems = Vec::new();
     let mut rest = value.clone();
+    let mut removed = Removed::default();
     // Removing a part can leave another violation behind (a probe without its url), so look until none is left; only
     // the first look tells, since the others see what was removed.
     for look in 0_u32.. {
@@ -164,8 +218,9 @@ pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
             break;
         }
         let before = rest.clone();
-        for path in doomed.iter().rev() {
-            remove(&mut rest, path);
+        for path in doomed.into_iter().rev() {
+            remove(&mut rest, &path);
+            removed.0.push(path);
         }
         if rest == before {
             break;
@@ -173,7 +228,7 @@ pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
     }
     problems.sort();
     problems.dedup();
-    (problems, rest)
+    (problems, rest, removed)
 }
 
 fn describe(error: &ValidationError<'_>, root: &Value, problems: &mut Vec<Problem>, doomed: &mut Vec<JsonPath>) {
@@ -500,7 +555,7 @@ mod tests {
     #[test]
     fn what_is_left_after_the_violations_is_a_config() {
         let value = json!({"mode": 7, "repos": {"web": {"health": [{"url": 5}], "branch": "main"}}});
-        let (_, rest) = violations(&value);
+        let (_, rest, _) = violations(&value);
         let root: raw::Root = serde_json::from_value(rest).unwrap();
         assert_eq!(root.repos["web"].branch.as_deref(), Some("main"));
     }

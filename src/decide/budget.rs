@@ -99,6 +99,11 @@ pub fn charged_before(facts: &Facts, n: u32) -> u32 {
     u32::try_from(charged.count()).unwrap_or(u32::MAX)
 }
 
+/// Whether run `n` is the last that the incident gets, where it comes to nothing.
+pub fn is_last(facts: &Facts, n: u32) -> bool {
+    charged_before(facts, n) + 1 >= allowed(facts)
+}
+
 /// What run `n` is: its place within the budget, and its own number where that is another one.
 pub fn place_of(facts: &Facts, n: u32) -> String {
     let place = charged_before(facts, n) + 1;
@@ -265,6 +270,7 @@ mod tests {
         let one = facts.attempts[0].clone();
         assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
         assert_eq!(place_of(&facts, 2), "attempt 2 of 2");
+        assert_eq!((is_last(&facts, 1), is_last(&facts, 2)), (false, true));
         facts.attempts = (1..=6)
             .map(|n| {
                 let mut run = one.clone();
@@ -275,6 +281,7 @@ mod tests {
             .collect();
         assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
         assert_eq!(place_of(&facts, 6), "attempt 1 of 2, agent run 6");
+        assert_eq!((is_last(&facts, 6), is_last(&facts, 7)), (false, true));
         assert_eq!(place_of(&facts, 7), "attempt 2 of 2, agent run 7");
     }
 }

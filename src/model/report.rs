@@ -93,6 +93,9 @@ pub struct Report {
     pub gate_fault: Option<String>,
     /// Incidents that became a person's, or were taken back, in this process.
     pub to_person: Vec<IncidentId>,
+    /// Those of them that were taken back.
+    #[serde(default)]
+    pub taken_back: Vec<IncidentId>,
     /// Incidents whose work stopped for budget in this process.
     pub out_of_budget: Vec<IncidentId>,
     pub models_called: u32,

@@ -82,6 +82,8 @@ pub struct MailWords {
     pub flaps: Option<u32>,
     /// The config lets tick ask a model about it, so that a retry can change something.
     pub asks: bool,
+    /// Why no model is asked although the mode would.
+    pub lacks: Option<String>,
 }
 
 /// What an agent said about the cause. Never evidence.
@@ -183,6 +185,7 @@ impl MailWords {
             provider: None,
             flaps: None,
             asks: true,
+            lacks: None,
         }
     }
 

@@ -28,7 +28,7 @@ use crate::{
     },
     config::Repo,
     decide::{
-        culprit,
+        budget, culprit,
         facts::{AttemptFacts, Facts},
         guards::{self, Diff, FileChange, GuardPolicy, Parts},
         proof::{self, IncidentFacts},
@@ -86,7 +86,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
                 .join(",");
             remember_failure_of(ctx, claim, attempt, "guards", &message, &report)?;
             let mut lines = render::story::refusal(&report);
-            lines.push("Nothing was pushed. The finding goes to the next attempt.".to_owned());
+            lines.push(render::story::after_refusal(budget::is_last(facts, n)).to_owned());
             ctx.say(Some(facts.id()), "guards", lines);
         }
         GuardVerdict::NeedsHuman => {

@@ -80,6 +80,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.last = Some(felt.last);
     words.flaps = cause.flaps();
     words.asks = ctx.asks_models(&facts.incident.repo);
+    words.lacks = ctx.lacks_models(&facts.incident.repo);
     words.provider = look::provider(&row).map(str::to_owned);
     (words.broken, words.shown) = (felt.broken, felt.shown);
     (words.lines, words.more) = (felt.lines, felt.more);

@@ -157,6 +157,9 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
                 "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
                 words.pull_words()
             ),
+            (false, Some(_)) if let Some(lacks) = &words.lacks => format!(
+                "mend it yourself: for this repo tick only looks, since {lacks}. With that mended it looks for the cause, too."
+            ),
             (false, Some(_)) if !words.asks => {
                 "mend it yourself: for this repo tick looks only. With \"mode\": \"diagnose\" it looks for the cause, too.".to_owned()
             }
