@@ -50,7 +50,7 @@ pub fn beside(of_config: &[Problem], of_files: Vec<Problem>) -> Vec<Problem> {
     let within = |path: &JsonPath| of_config.iter().any(|problem| problem.path.0.starts_with(&path.0));
     let is_collector = |path: &JsonPath| path.0.iter().any(|step| *step == Step::Key("collectors".to_owned()));
     let mut left = of_files;
-    left.retain(|problem| !told(&problem.path) && !(is_collector(&problem.path) && within(&problem.path)));
+    left.retain(|problem| !(told(&problem.path) || is_collector(&problem.path) && within(&problem.path)));
     left
 }
 

@@ -214,6 +214,10 @@ fn the_form_of_snapshots_is_documented_in_full() {
 
 /// The example runs as it stands, and each of its answers has the form that the page links.
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the page's own program is run as its reader runs it"
+)]
 fn the_example_of_an_agent_answers_in_every_role() {
     let Some(python) = crate::support::program("python3") else {
         return crate::support::lacks("python3");
