@@ -51,6 +51,7 @@ async fn look(ctx: &Ctx, deep: bool) -> Result<()> {
             Ok(())
         }
         Tried::Held(lock) => {
+            ctx.report().looked = true;
             look::look(ctx, &lock, deep).await?;
             look::tell_owed(ctx).await?;
             housekeeping::daily(ctx, &lock)

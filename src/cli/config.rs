@@ -7,8 +7,8 @@ use clap::Subcommand;
 use super::Global;
 use crate::{
     config::{
-        Config,
-        load::{LoadError, Sources, load},
+        Config, Target,
+        load::{LoadError, Purpose, Sources, load, load_with_problems},
         problem::{JsonPath, Step},
         schema,
     },
@@ -35,17 +35,24 @@ pub fn run(verb: &ConfigVerb, global: &Global, out: &mut dyn Write) -> anyhow::R
     match verb {
         ConfigVerb::Schema => writeln!(out, "{}", serde_json::to_string_pretty(schema::schema())?)?,
         ConfigVerb::Check => {
-            let config = load_config(global)?;
-            let problems = check::files(&config, global.clock().now());
+            let sources = Sources::of_process(global.home.as_deref())?;
+            let (config, problems) = load_with_problems(sources, Purpose::Run).map_err(Fault::from)?;
+            let files = check::beside(&problems, check::files(&config, global.clock().now()));
             if !problems.is_empty() {
-                let file = config.home.config_file.clone();
+                let (file, problems) = (config.home.config_file, [problems, files].concat());
                 return Err(Fault::from(LoadError::Wrong { file, problems }).into());
+            }
+            if !files.is_empty() {
+                let file = config.home.config_file.display().to_string();
+                return Err(Fault::new(Exit::Blind, render::config::blind_with(&file, &files)).into());
             }
             out.write_all(render::config::checked(&summary(&config)).as_bytes())?;
         }
         ConfigVerb::Explain { path } => {
-            let unknown =
-                || Fault::new(Exit::Usage, format!("no key {path:?}")).advise("tick config schema lists all keys");
+            let unknown = || {
+                let fault = Fault::new(Exit::Usage, format!("no key {path:?}"));
+                fault.advise(render::config::keys_near(schema::near(path).as_ref()))
+            };
             // As the README spells keys: `*` for any name, `[]` for any element.
             let pattern = path.contains('*') || path.contains("[]");
             let parsed = JsonPath::parse(&path.replace("[]", "[0]")).ok_or_else(unknown)?;
@@ -53,7 +60,9 @@ pub fn run(verb: &ConfigVerb, global: &Global, out: &mut dyn Write) -> anyhow::R
             let current = if pattern {
                 render::config::Current::Many
             } else {
-                current_value(&parsed, global).map_or(render::config::Current::NotSet, render::config::Current::Set)
+                let default = explained.default.clone().filter(|value| !value.is_null());
+                let default = default.map_or(render::config::Current::NotSet, render::config::Current::Default);
+                current_value(&parsed, global).map_or(default, render::config::Current::Set)
             };
             out.write_all(render::config::explain(path, &explained, &current).as_bytes())?;
         }
@@ -73,18 +82,22 @@ fn summary(config: &Config) -> render::config::Checked {
             .repos
             .values()
             .map(|repo| {
-                let probes: usize = repo
-                    .targets
-                    .iter()
-                    .map(|t| {
-                        let platforms = usize::from(t.vercel.is_some()) + usize::from(t.railway.is_some());
-                        t.health.len() + t.jsonrpc.len() + t.declared.len() + t.logs.len() + t.exec.len() + platforms
-                    })
-                    .sum();
+                let all = |n: &dyn Fn(&Target) -> usize| repo.targets.iter().map(n).sum();
+                let sources = vec![
+                    ("github", usize::from(repo.github.is_some())),
+                    ("health", all(&|t| t.health.len())),
+                    ("jsonrpc", all(&|t| t.jsonrpc.len())),
+                    ("logs", all(&|t| t.logs.len())),
+                    ("exec", all(&|t| t.exec.len())),
+                    ("collectors", all(&|t| t.declared.len())),
+                    ("vercel", all(&|t| usize::from(t.vercel.is_some()))),
+                    ("railway", all(&|t| usize::from(t.railway.is_some()))),
+                    ("domains", all(&|t| t.domains.len())),
+                ];
                 let (rung, missing) = equipped(config, repo);
                 let lacks = missing.first().filter(|_| rung < repo.mode);
                 let lacks = lacks.map(|why| format!("works as {}: {why}", rung.word()));
-                (repo.slot.to_string(), repo.mode.word().to_owned(), probes, lacks)
+                (repo.slot.to_string(), repo.mode.word().to_owned(), sources, lacks)
             })
             .collect(),
         warnings: config.warnings.clone(),

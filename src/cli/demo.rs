@@ -1,6 +1,8 @@
 //! `tick demo`: starts the small world, runs the product in it, tells what happens, and ends with 0 only when all of
 //! it happened. Reads the caller's environment for nothing but the search path, colour, and the agent that is asked for.
 
+mod agent;
+
 use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write},
@@ -14,14 +16,14 @@ use std::{
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::{Value, json};
 
+use self::agent::{Agent, agent, find};
 use super::Global;
 use crate::{
     adapters::clock::instant,
-    config::env::Environment,
+    config::{CommandLine, env::Environment},
     demo::{
-        OwnRepo, Setup, World, WorldOptions,
+        OwnRepo, Setup, World, WorldOptions, left,
         own::{self, NoSignal},
         story::{Stage, Story, Told},
     },
@@ -51,23 +53,8 @@ pub struct DemoArgs {
     pub signal: Option<PathBuf>,
 }
 
-/// What the agent's program may see of the caller's environment, where it is set.
-const CLAUDE_ENV: [&str; 5] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_MODEL",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-];
-
-/// The agent as the config of the world's home defines it.
-struct Agent {
-    name: String,
-    /// For people.
-    shown: String,
-    definition: Value,
-    env: Vec<(String, String)>,
-}
+/// A file of `--signal`, whole.
+const SIGNAL: &str = r#"{"title": "TypeError: price is undefined", "message": "TypeError: price is undefined\n    at total (src/cart.js:12:8)"}"#;
 
 pub fn run(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exit> {
     let result = rehearse(args, global, out);
@@ -105,6 +92,10 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
     let who = agent.as_ref().map(|agent| agent.shown.as_str());
     screen.write(&words::intro(name.as_deref(), who));
 
+    match left::sweep(&std::env::temp_dir()) {
+        0 => {}
+        n => screen.tell(Told::Step(vec![words::cleared(n)])),
+    }
     let options = WorldOptions {
         keep: args.keep,
         ..match &own {
@@ -112,7 +103,7 @@ fn rehearse(args: &DemoArgs, global: &Global, out: &mut dyn Write) -> Result<Exi
             None => WorldOptions::shop(global.clock().now()),
         }
     };
-    let world = Arc::new(World::start(options).map_err(|error| could_not(&error))?);
+    let world = Arc::new(World::start(options).map_err(could_not)?);
     on_interrupt(&world)?;
     if let Some(own) = &own {
         plant(&world, own, &mut screen)?;
@@ -230,8 +221,26 @@ fn sum_up(world: &World, args: &DemoArgs, played: &Played, own: bool, screen: &m
         );
         screen.write(&kept);
     } else if played.missing.is_empty() {
-        screen.write(&words::next(&played.cause, own));
+        screen.write(&words::next(&played.cause, &again(args), own));
     }
+}
+
+/// The command line of this run, once more and with its files kept.
+fn again(args: &DemoArgs) -> Vec<String> {
+    let shown = |path: &PathBuf| path.display().to_string();
+    let given = [
+        ("--repo", args.repo.as_ref().map(shown)),
+        ("--test", args.test.clone()),
+        ("--signal", args.signal.as_ref().map(shown)),
+        ("--agent", args.agent.clone()),
+    ];
+    let mut line = vec!["tick".to_owned(), "demo".to_owned()];
+    for (flag, value) in given {
+        line.extend(value.into_iter().flat_map(|value| [flag.to_owned(), value]));
+    }
+    line.extend(args.monitor_only.then(|| "--monitor-only".to_owned()));
+    line.push("--keep".to_owned());
+    line
 }
 
 /// Ends the world; what it still finds counts too.
@@ -250,7 +259,11 @@ fn end(world: Arc<World>, mut missing: Vec<String>, screen: &mut Screen<'_>) -> 
     Ok(Exit::NeedsHuman)
 }
 
-fn could_not(error: &anyhow::Error) -> anyhow::Error {
+fn could_not(error: anyhow::Error) -> anyhow::Error {
+    // What says already how to mend it.
+    if error.is::<Fault>() {
+        return error;
+    }
     let fault = Fault::new(Exit::CouldNot, format!("start the small world: {error:#}"));
     fault
         .advise("it needs git with http-backend, python3, and room in the temporary directory")
@@ -275,68 +288,6 @@ fn needs(env: &Environment, programs: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn find(env: &Environment, program: &str) -> Option<PathBuf> {
-    env.path()
-        .iter()
-        .map(|dir| dir.join(program))
-        .find(|file| is_program(file))
-}
-
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-}
-
-fn agent(text: &str, env: &Environment) -> Result<Agent> {
-    let usage = |message: String| Fault::new(Exit::Usage, message).advise("--agent claude, or --agent command:PATH");
-    if let Some(path) = text.strip_prefix("command:") {
-        let program = Path::new(path).canonicalize().ok().filter(|file| is_program(file));
-        let Some(program) = program else {
-            return Err(usage(format!("--agent: {path} is no program that can be run")).into());
-        };
-        return Ok(Agent {
-            name: "own".to_owned(),
-            shown: program.display().to_string(),
-            definition: json!({ "kind": "command", "program": program, "billing": "plan" }),
-            env: Vec::new(),
-        });
-    }
-    let program = match text.strip_prefix("claude:") {
-        Some(path) => Path::new(path).canonicalize().ok().filter(|file| is_program(file)),
-        None if text == "claude" => find(env, "claude"),
-        None => return Err(usage(format!("--agent: {text:?} is not known")).into()),
-    };
-    let Some(program) = program else {
-        let fault = Fault::new(Exit::CouldNot, "--agent claude: PATH has no program claude");
-        return Err(fault.advise("install Claude Code, or use --agent command:PATH").into());
-    };
-    let given: BTreeMap<&str, &str> = CLAUDE_ENV
-        .iter()
-        .filter_map(|name| Some((*name, env.get(name)?)))
-        .collect();
-    if !given
-        .keys()
-        .any(|name| name.ends_with("_KEY") || name.ends_with("_TOKEN"))
-    {
-        let fault = Fault::new(
-            Exit::Config,
-            "--agent claude: no key is set, and an agent sees no login of yours",
-        );
-        return Err(fault.advise("set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN").into());
-    }
-    let names: Vec<&&str> = given.keys().collect();
-    Ok(Agent {
-        name: "claude".to_owned(),
-        shown: "claude".to_owned(),
-        definition: json!({ "kind": "claude", "program": program, "env": names }),
-        env: given
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect(),
-    })
-}
-
 fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
     let (Some(path), Some(test)) = (&args.repo, &args.test) else {
         return Ok(None);
@@ -345,20 +296,21 @@ fn own_repo(args: &DemoArgs) -> Result<Option<OwnRepo>> {
     let path = path
         .canonicalize()
         .map_err(|error| usage(format!("--repo {}: {error}", path.display())))?;
-    let test = shell_words::split(test).map_err(|error| usage(format!("--test {test:?}: {error}")))?;
-    if test.is_empty() {
-        return Err(usage("--test is empty; an example: --test \"npm test\"".to_owned()));
-    }
+    let test = CommandLine::of_person(test).map_err(|why| {
+        let fault = Fault::new(Exit::Usage, format!("--test {test:?} {why}"));
+        anyhow::Error::from(fault.advise(
+            "tick starts the runner itself, at the top of the repository and without a shell; for example --test \"npm test\", --test \"npm --prefix web test\" or --test \"python3 -m unittest discover -s tests\"",
+        ))
+    })?;
     let mut own = OwnRepo {
         path,
-        test,
+        test: test.argv,
         signal: None,
     };
     if let Some(file) = &args.signal {
         let wrong = |why: String| {
-            let example =
-                r#"an example: {"title": "TypeError: price is undefined", "message": "the text with its stack"}"#;
-            anyhow::Error::from(Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display())).advise(example))
+            let fault = Fault::new(Exit::Usage, format!("--signal {}: {why}", file.display()));
+            anyhow::Error::from(fault.advise("an example:").advise(SIGNAL))
         };
         let text = std::fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
         let slot = WorldOptions::own(chrono::DateTime::UNIX_EPOCH, own.clone()).slot();
@@ -397,7 +349,9 @@ fn no_signal(why: &NoSignal) -> Fault {
         ),
         NoSignal::Unreadable(why) => Fault::new(Exit::Usage, format!("the tests give no signal: {why}")),
     };
-    fault.advise(r#"say what production says: --signal FILE with {"title": "TypeError: …", "message": "…"}"#)
+    fault
+        .advise("write down what production says, such as this in signal.json, and add --signal signal.json:")
+        .advise(SIGNAL)
 }
 
 /// Says whether the user's own copy is as it was.
@@ -484,18 +438,11 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_is_a_program_that_is_there() {
-        let env = Environment::new([("PATH", "/nonexistent")]);
-        let refused = |text: &str| match agent(text, &env) {
-            Ok(_) => panic!("{text} is taken"),
-            Err(error) => error.downcast::<Fault>().unwrap().exit,
-        };
-        assert_eq!(refused("codex"), Exit::Usage);
-        assert_eq!(refused("command:/nonexistent/agent"), Exit::Usage);
-        assert_eq!(refused("claude"), Exit::CouldNot);
-        assert_eq!(refused("claude:/bin/sh"), Exit::Config);
-        let shell = agent("command:/bin/sh", &env).unwrap();
-        assert_eq!(shell.definition["kind"], "command");
-        assert!(Path::new(shell.definition["program"].as_str().unwrap()).is_absolute());
+    fn the_example_of_a_signal_is_one() {
+        own::read_signal(SIGNAL, "cart").unwrap();
+        let readme = include_str!("../../README.md");
+        let (_, shown) = readme.split_once("    { \"title\"").expect("the README shows a signal");
+        let (shown, _) = shown.split_once("\n\n").unwrap();
+        own::read_signal(&format!("{{ \"title\"{shown}"), "cart").unwrap();
     }
 }

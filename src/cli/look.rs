@@ -50,6 +50,7 @@ pub struct LookArgs {
     /// Write the configuration for it; one that is there stays as it is
     #[arg(long)]
     save: bool,
+    /// Print everything that was found as JSON
     #[arg(long)]
     json: bool,
     /// Base of GitHub's API

@@ -63,6 +63,9 @@ pub struct Global {
     /// Ends this process by SIGKILL at a phase of an effect (`KEYPREFIX:PHASE`)
     #[arg(long, global = true, hide = true, value_name = "KEYPREFIX:PHASE")]
     pub crash_at: Vec<String>,
+    /// Ends this process by SIGKILL once its standard input ends: whoever holds the other end is gone
+    #[arg(long, global = true, hide = true)]
+    pub ends_with_stdin: bool,
 }
 
 impl Global {
@@ -168,6 +171,9 @@ pub fn main() -> ExitCode {
         Some(Verb::RecordedAgent { script }) => return recorded_agent::run(&script),
         _ => {}
     }
+    if cli.global.ends_with_stdin {
+        end_with_stdin();
+    }
     let closed = std::cell::Cell::new(false);
     let mut out = std::io::BufWriter::new(Watched {
         out: std::io::stdout().lock(),
@@ -187,6 +193,15 @@ pub fn main() -> ExitCode {
         Err(_) if closed.get() => Exit::Ok.into(),
         Err(error) => fault::report(&error, &Redactor::default(), &mut std::io::stderr().lock()).into(),
     }
+}
+
+/// Whoever holds the other end of standard input ends it in the moment in which they are gone, killed or not.
+fn end_with_stdin() {
+    std::thread::spawn(|| {
+        let _until_its_end = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        // It cannot fail for this process itself; and what it started ends with it.
+        let _sent = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    });
 }
 
 /// A flag that stands in no help is no suggestion.

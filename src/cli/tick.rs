@@ -28,7 +28,7 @@ pub struct TickArgs {
     /// Look back wider, as once an hour
     #[arg(long)]
     pub deep: bool,
-    /// Look only: start no agent, repair nothing
+    /// Look only: start no agent, repair nothing, and leave it to `tick repair` to tell what newly needs you
     #[arg(long)]
     pub observe: bool,
     /// Print what would be done next, and change nothing
@@ -79,7 +79,12 @@ pub fn run(args: &TickArgs, global: &Global, config: Config, out: &mut dyn Write
     }
     let (ctx, lines) = open(global, config, args.json)?;
     let exit = super::runtime()?.block_on(tick(&ctx, scope, args.deep))?;
-    told(tell(&ctx, exit, args.json, lines, out), exit)
+    let said = tell(&ctx, exit, args.json, lines, out).and_then(|()| {
+        // A scheduler's look that found something says so, since it tells nobody.
+        let untold = render::story::untold(&ctx.report()).filter(|_| args.observe && !args.json);
+        Ok(out.write_all(untold.unwrap_or_default().as_bytes())?)
+    });
+    told(said, exit)
 }
 
 /// A reader that went away is no reason to lose how the tick ended.
@@ -123,7 +128,10 @@ pub(super) enum Found {
 
 /// An incident by its id, or a cause by its first digits: then its newest incident, where it has one.
 pub(super) fn find(ctx: &Ctx, text: &str) -> anyhow::Result<Found> {
-    let usage = |message: String| Fault::new(Exit::Usage, message).advise("tick incidents lists what there is");
+    let usage = |message: String| {
+        let fault = Fault::new(Exit::Usage, message);
+        fault.advise("tick incidents lists what was opened, tick incidents --known what stood there at first sight")
+    };
     if let Ok(id) = IncidentId::parse(text) {
         return match ctx.store().incident(&id)? {
             Some(_) => Ok(Found::Incident(id)),
@@ -264,7 +272,7 @@ fn tell(ctx: &Ctx, exit: Exit, json: bool, lines: bool, out: &mut dyn Write) -> 
     if json {
         serde_json::to_writer_pretty(&mut *out, &*report)?;
         writeln!(out)?;
-    } else if lines || exit != Exit::Ok || !report.unsent.is_empty() {
+    } else if lines || exit != Exit::Ok || !report.unsent.is_empty() || report.busy.is_some() {
         out.write_all(render::story::summary(&report, exit).as_bytes())?;
     }
     Ok(())

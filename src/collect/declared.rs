@@ -68,22 +68,49 @@ pub(super) async fn collect(session: &Session<'_>, place: Place<'_>, used: &Decl
     }
 }
 
-/// Whether the two files of a collector fit each other and what the config gives them.
-pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Result<(), String> {
-    let files = Files::find(collectors, &used.collector).map_err(|blind| blind.detail)?;
-    let spec = Spec::parse(&files.request).map_err(|why| format!("collectors/{}.json: {why}", used.collector))?;
-    spec.prepare(&Asked {
+/// Something in which a collector does not fit: a sentence, and what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    pub what: String,
+    pub example: String,
+}
+
+/// Every way in which the two files of a collector do not fit each other and what the config gives them.
+pub fn check(collectors: &Path, used: &DeclaredUse, now: DateTime<Utc>) -> Vec<Misfit> {
+    let name = &used.collector;
+    let misfit = |what: String, example: &str| Misfit {
+        what,
+        example: example.to_owned(),
+    };
+    let files = match Files::find(collectors, name) {
+        Ok(files) => files,
+        Err(blind) => {
+            let example = format!("collectors/{name}.json and collectors/{name}.jq, each readable and below 64 KiB");
+            return vec![misfit(blind.detail, &example)];
+        }
+    };
+    let asked = Asked {
         used,
         since: now,
         until: now,
         deep: false,
-    })?;
-    Program::compile(&files.program).map_err(|fault| format!("{}.jq: {fault}", used.collector))?;
-    unused(&files, used)
+    };
+    let request = match Spec::parse(&files.request) {
+        Ok(spec) => spec.prepare(&asked).err().map(|why| misfit(why, ADDRESS)),
+        Err(why) => Some(misfit(format!("collectors/{name}.json: {why}"), REQUEST)),
+    };
+    let program = Program::compile(&files.program).err();
+    let program = program.map(|fault| misfit(format!("collectors/{name}.jq: {fault}"), PROGRAM));
+    let unused = unused(&files, used).err();
+    request.into_iter().chain(program).chain(unused).collect()
 }
 
+const ADDRESS: &str = r#""values": {"url": "https://errors.acme.example"}"#;
+const REQUEST: &str = r#"{"request": {"url": "{url}/api/errors"}, "kind": "error", "severity": "error"}"#;
+const PROGRAM: &str = "{signals: [.[] | {title: .title, message: .message}]}";
+
 /// A value that neither file asks for was meant for another name.
-fn unused(files: &Files, used: &DeclaredUse) -> Result<(), String> {
+fn unused(files: &Files, used: &DeclaredUse) -> Result<(), Misfit> {
     let (request, program) = (files.request.as_ref(), files.program.as_ref());
     let mut known: BTreeSet<&str> = names(request, "{").collect();
     // Names with a default, and those that the program reads.
@@ -96,11 +123,12 @@ fn unused(files: &Files, used: &DeclaredUse) -> Result<(), String> {
         return Ok(());
     };
     let known: Vec<&str> = names(request, "{").chain(names(program, "values.")).collect();
-    let near = nearest(odd, &known).map(|near| format!("; did you mean {near:?}?"));
-    Err(format!(
-        "value {odd:?} is asked for by neither file of the collector{}",
-        near.unwrap_or_default()
-    ))
+    let near = nearest(odd, &known);
+    let example = near.or_else(|| known.first().copied());
+    Err(Misfit {
+        what: format!("value {odd:?} is asked for by neither file of the collector"),
+        example: example.map_or_else(|| "no value of that name".to_owned(), |name| format!("{name:?}")),
+    })
 }
 
 /// The names that stand behind a mark.

@@ -10,6 +10,13 @@ pub(super) struct BadCommand {
     pub(super) example: String,
 }
 
+/// First words that are no program anywhere.
+const SHELL_ONLY: &[&str] = &[
+    "cd", "pushd", "popd", "source", ".", "export", "unset", "alias", "unalias", "set", "shopt", "setopt", "eval",
+    "exec", "ulimit", "umask", "trap", "if", "for", "while", "until", "case", "function", "declare", "local",
+    "readonly", "typeset", "let", "(", "{", "!", "[[",
+];
+
 /// Program and arguments of a command.
 pub(super) fn parse_command(text: &str) -> Result<CommandLine, BadCommand> {
     let bad = |what: String, example: String| BadCommand { what, example };
@@ -17,6 +24,12 @@ pub(super) fn parse_command(text: &str) -> Result<CommandLine, BadCommand> {
         return Err(bad("holds a NUL character".into(), "npm test".into()));
     }
     let through_shell = || format!("sh -c {}", shell_words::quote(text.trim()));
+    if let Some(word) = text.split_whitespace().next().filter(|word| SHELL_ONLY.contains(word)) {
+        return Err(bad(
+            format!("begins with {word}, which only a shell knows"),
+            through_shell(),
+        ));
+    }
     if let Some(found) = shell_syntax(text) {
         return Err(bad(format!("needs a shell ({found})"), through_shell()));
     }
@@ -61,6 +74,22 @@ fn shell_syntax(text: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_only_a_shell_knows_are_named() {
+        for (text, word) in [
+            ("cd tests && pytest", "cd"),
+            (" source .venv/bin/activate", "source"),
+            ("export A=1", "export"),
+        ] {
+            let bad = parse_command(text).unwrap_err();
+            assert_eq!(bad.what, format!("begins with {word}, which only a shell knows"));
+            assert!(bad.example.starts_with("sh -c "), "{}", bad.example);
+        }
+        for text in ["cdtest x", "./cd tests", "npm run export", "true", "test -f x"] {
+            assert!(parse_command(text).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn words_are_split_and_nothing_is_expanded() {

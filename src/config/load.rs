@@ -2,7 +2,7 @@
 //! It writes nothing and starts nothing.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -20,8 +20,16 @@ use super::{
 };
 use crate::exit::{Exit, Fault};
 
-/// Declared collectors that are compiled into the binary (`collectors/` of the repository).
-pub const SHIPPED_COLLECTORS: &[&str] = &["alertmanager", "exceptions", "sentry", "statuspage"];
+/// Declared collectors that are compiled into the binary (`collectors/` of the repository), with their request files.
+pub const SHIPPED_COLLECTORS: &[(&str, &str)] = &[
+    ("alertmanager", include_str!("../../collectors/alertmanager.json")),
+    ("exceptions", include_str!("../../collectors/exceptions.json")),
+    ("sentry", include_str!("../../collectors/sentry.json")),
+    ("statuspage", include_str!("../../collectors/statuspage.json")),
+];
+
+/// A request file that is larger is not read.
+const LARGEST_REQUEST: u64 = 64 * 1024;
 
 /// What a config is made from.
 #[derive(Debug, Clone)]
@@ -83,6 +91,16 @@ pub fn load(sources: Sources) -> Result<Config, LoadError> {
 
 /// The config for a purpose: what that does not need may be wrong.
 pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError> {
+    let (config, problems) = load_with_problems(sources, purpose)?;
+    if problems.is_empty() {
+        return Ok(config);
+    }
+    let file = config.home.config_file;
+    Err(LoadError::Wrong { file, problems })
+}
+
+/// The config as far as it can be read, and all that is wrong with it: for whoever looks for more that is.
+pub fn load_with_problems(sources: Sources, purpose: Purpose) -> Result<(Config, Vec<Problem>), LoadError> {
     let Sources {
         home: flag,
         cwd,
@@ -140,11 +158,7 @@ pub fn load_for(sources: Sources, purpose: Purpose) -> Result<Config, LoadError>
         Purpose::Look => !problem.absent,
         Purpose::Stop => false,
     });
-    if problems.is_empty() {
-        Ok(config)
-    } else {
-        Err(LoadError::Wrong { file, problems })
-    }
+    Ok((config, problems))
 }
 
 /// Where tool chains are, which children with a private HOME would not find.
@@ -190,8 +204,17 @@ fn from_value_text(
         Ok(parsed) => parsed,
         Err(problem) => return (None, vec![problem]),
     };
-    let (root, more) = typed(&value);
-    problems.extend(more);
+    let (root, more, removed) = typed(&value);
+    for problem in more {
+        // Of a number that is out of range it says only that it is no number.
+        match problems
+            .iter_mut()
+            .find(|p| p.path == problem.path && p.example.is_none())
+        {
+            Some(told) => told.example = problem.example,
+            None => problems.push(problem),
+        }
+    }
     let Some(root) = root else {
         return (None, problems);
     };
@@ -214,33 +237,44 @@ fn from_value_text(
         patterns,
     };
     let (config, more) = validate::validate(&root, &context);
-    problems.extend(more);
+    problems.extend(removed.in_the_file(more));
     (Some(config), problems)
 }
 
 /// The fast way is serde and the ranges. Only where one of them says no is the schema asked, which finds every
 /// violation; what is left of the file without them is returned for the other checks.
-fn typed(value: &Value) -> (Option<raw::Root>, Vec<Problem>) {
+fn typed(value: &Value) -> (Option<raw::Root>, Vec<Problem>, schema::Removed) {
     let error = match raw::Root::deserialize(value) {
-        Ok(root) if schema::within_ranges(value) => return (Some(root), Vec::new()),
+        Ok(root) if schema::within_ranges(value) => return (Some(root), Vec::new(), schema::Removed::default()),
         Ok(_) => None,
         Err(error) => Some(error),
     };
-    let (mut problems, rest) = schema::violations(value);
+    let (mut problems, rest, removed) = schema::violations(value);
     if problems.is_empty() {
         // The two disagree: say at least what serde says.
         let what = error.map_or_else(|| "holds a number that is out of range".to_owned(), |e| e.to_string());
         problems.push(Problem::new(JsonPath::default(), what));
     }
-    (raw::Root::deserialize(&rest).ok(), problems)
+    (raw::Root::deserialize(&rest).ok(), problems, removed)
 }
 
-fn declared_collectors(home: &Home) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = SHIPPED_COLLECTORS.iter().map(|name| (*name).to_owned()).collect();
+/// The declared collectors that exist, each with its request file; one that cannot be read says nothing here.
+fn declared_collectors(home: &Home) -> BTreeMap<String, String> {
+    let shipped = SHIPPED_COLLECTORS.iter();
+    let mut all: BTreeMap<String, String> = shipped
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect();
     let files = fs::read_dir(&home.collectors).into_iter().flatten().flatten();
-    names.extend(files.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".json")?.to_owned())));
-    names.remove("patterns");
-    names
+    for entry in files {
+        let name = entry.file_name();
+        let name = name.to_str().and_then(|name| name.strip_suffix(".json"));
+        if let Some(name) = name.filter(|name| *name != "patterns") {
+            let small = entry.metadata().is_ok_and(|meta| meta.len() <= LARGEST_REQUEST);
+            let text = small.then(|| trust::read_plain(&entry.path()).ok()).flatten();
+            all.insert(name.to_owned(), text.unwrap_or_default());
+        }
+    }
+    all
 }
 
 /// What a remote of a work tree is compared with.
@@ -393,6 +427,54 @@ mod tests {
         assert!(
             problems.iter().any(|p| p.what.contains("may be written by others")),
             "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_taken_out_of_a_file_makes_no_further_problem_and_moves_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |config: &str| -> Vec<String> {
+            write(&dir.path().join("config.json"), config, 0o644);
+            let Err(LoadError::Wrong { problems, .. }) = load_at(dir.path(), Environment::default()) else {
+                panic!("it must not load");
+            };
+            problems.iter().map(|p| format!("{} {}", p.path, p.what)).collect()
+        };
+        let expect = |status: &str| {
+            format!(
+                r#"{{"repos": {{"web": {{"health": [{{"url": "https://a.example", "expect": {{"status": {status}}}}}]}}}}}}"#
+            )
+        };
+        assert_eq!(
+            told(&expect("[700]")),
+            ["repos.web.health[0].expect.status[0] 700 is above 599"]
+        );
+        assert_eq!(
+            told(&expect("[]")),
+            ["repos.web.health[0].expect.status is empty, so no answer is a good one"]
+        );
+        let health = |probes: &str| format!(r#"{{"repos": {{"web": {{"health": [{probes}]}}}}}}"#);
+        assert_eq!(
+            told(&health(
+                r#"{"name": "x"}, {"url": "https://a.example"}, {"url": "b.example"}"#
+            )),
+            [
+                "repos.web.health[0].url is missing",
+                "repos.web.health[2].url \"b.example\" has no scheme",
+            ]
+        );
+        assert_eq!(
+            told(&health(
+                r#"7, {"url": 8}, 9, {"url": "b.example"}, "c", {"url": "d.example"}"#
+            )),
+            [
+                "repos.web.health[0] 7 is a number",
+                "repos.web.health[1].url 8 is a number",
+                "repos.web.health[2] 9 is a number",
+                "repos.web.health[4] \"c\" is text",
+                "repos.web.health[3].url \"b.example\" has no scheme",
+                "repos.web.health[5].url \"d.example\" has no scheme",
+            ]
         );
     }
 

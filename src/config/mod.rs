@@ -329,6 +329,13 @@ pub struct CommandLine {
     pub argv: Vec<String>,
 }
 
+impl CommandLine {
+    /// As a person wrote it; the error goes on after the text itself.
+    pub fn of_person(text: &str) -> Result<Self, String> {
+        command::parse_command(text).map_err(|bad| bad.what)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Detection {
     /// Checks that never block (`ciNonblockingRe`); refused when it matches the empty string.

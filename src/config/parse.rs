@@ -4,7 +4,7 @@
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::Value;
 
-use super::problem::{JsonPath, Problem};
+use super::problem::{JsonPath, Problem, quote_raw};
 
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -19,7 +19,8 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The value of a file, with one problem for each key that stands twice in one object.
+/// The value of a file, with one problem for each key that stands twice in one object, and for each number that none of
+/// ours can hold.
 pub(super) fn parse(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| {
@@ -38,11 +39,11 @@ pub(super) fn parse(text: &str) -> Result<(Value, Vec<Problem>), Problem> {
         return Err(Problem::new(JsonPath::default(), "the file is empty").example("{}"));
     };
     let mut problems = Vec::new();
-    find_doubles(&root, &JsonPath::default(), text, &mut problems);
+    find_wrong(&root, &JsonPath::default(), text, &mut problems);
     Ok((root.into(), problems))
 }
 
-fn find_doubles(value: &ast::Value<'_>, path: &JsonPath, text: &str, problems: &mut Vec<Problem>) {
+fn find_wrong(value: &ast::Value<'_>, path: &JsonPath, text: &str, problems: &mut Vec<Problem>) {
     match value {
         ast::Value::Object(object) => {
             let mut seen = std::collections::BTreeMap::new();
@@ -59,13 +60,17 @@ fn find_doubles(value: &ast::Value<'_>, path: &JsonPath, text: &str, problems: &
                         .example("one of the two"),
                     );
                 }
-                find_doubles(&property.value, &here, text, problems);
+                find_wrong(&property.value, &here, text, problems);
             }
         }
         ast::Value::Array(array) => {
             for (n, element) in array.elements.iter().enumerate() {
-                find_doubles(element, &path.index(n), text, problems);
+                find_wrong(element, &path.index(n), text, problems);
             }
+        }
+        ast::Value::NumberLit(number) if number.value.parse::<f64>().is_ok_and(f64::is_infinite) => {
+            let what = format!("{} is a number out of range", quote_raw(number.value));
+            problems.push(Problem::new(path.clone(), what));
         }
         ast::Value::StringLit(_)
         | ast::Value::NumberLit(_)
@@ -112,6 +117,14 @@ mod tests {
         }
         let problem = parse("{\n  \"a\": +1\n}").unwrap_err();
         assert!(problem.what.starts_with("line 2, column"), "{}", problem.what);
+    }
+
+    #[test]
+    fn a_number_that_fits_nowhere_is_called_one() {
+        let (_, problems) = parse("{\"a\": [1, -1e400], \"b\": \"1e400\", \"c\": 1e300}").unwrap();
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path.to_string(), "a[1]");
+        assert_eq!(problems[0].what, "-1e400 is a number out of range");
     }
 
     #[test]

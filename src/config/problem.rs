@@ -117,6 +117,11 @@ pub fn quote(value: &serde_json::Value) -> String {
     quote_text(&value.to_string())
 }
 
+/// A part of the file as it stands there, cut the same.
+pub fn quote_raw(text: &str) -> String {
+    quote_text(text)
+}
+
 fn quote_text(text: &str) -> String {
     if text.chars().count() > 60 {
         let head: String = text.chars().take(59).collect();

@@ -84,6 +84,25 @@ pub fn explain(path: &JsonPath) -> Option<Explained> {
     })
 }
 
+/// The longest known beginning of a path that is no key, and what may stand next: the one that was meant, or all.
+pub fn near(path: &str) -> Option<(String, Vec<String>)> {
+    let steps = JsonPath::parse(&path.replace("[]", "[0]"))?.0;
+    let known = (0..steps.len())
+        .rev()
+        .find(|n| lookup(&JsonPath(steps[..*n].to_vec())).is_some())?;
+    let parent = JsonPath(steps[..known].to_vec());
+    let keys: Vec<&str> = resolve(lookup(&parent)?)
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|p| p.keys().map(String::as_str).collect())?;
+    let meant = match &steps[known] {
+        Step::Key(key) => crate::text::nearest(key, &keys),
+        Step::Index(_) => None,
+    };
+    let keys = meant.map_or(keys, |key| vec![key]);
+    Some((parent.to_string(), keys.into_iter().map(str::to_owned).collect()))
+}
+
 /// Every key of the schema as a path, `*` for the names of maps and `[]` for the elements of lists.
 pub fn all_keys() -> Vec<String> {
     fn walk(node: &Value, at: &str, out: &mut Vec<String>) {
@@ -140,12 +159,47 @@ pub(super) fn within_ranges(value: &Value) -> bool {
     walk(value, schema())
 }
 
+/// What [`violations`] took out of a file, in the order in which it went.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Removed(Vec<JsonPath>);
+
+impl Removed {
+    /// The problems of what is left, as they are in the file itself: at their own places, and without what is only there
+    /// because something is gone.
+    pub(super) fn in_the_file(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        problems
+            .into_iter()
+            .filter_map(|problem| self.placed(problem))
+            .collect()
+    }
+
+    fn placed(&self, mut problem: Problem) -> Option<Problem> {
+        for gone in self.0.iter().rev() {
+            let (last, parent) = gone.0.split_last()?;
+            match last {
+                Step::Key(_) if problem.path == *gone => return None,
+                Step::Index(_) if problem.path.0 == parent => return None,
+                Step::Index(at) if problem.path.0.starts_with(parent) => {
+                    if let Some(Step::Index(n)) = problem.path.0.get_mut(parent.len())
+                        && *n >= *at
+                    {
+                        *n += 1;
+                    }
+                }
+                Step::Key(_) | Step::Index(_) => {}
+            }
+        }
+        Some(problem)
+    }
+}
+
 /// Every violation of the schema, and the value without the parts that violate it (so that the rest is checked too).
-pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
+pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value, Removed) {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
     let validator = VALIDATOR.get_or_init(|| jsonschema::validator_for(schema()).expect("our own schema is valid"));
     let mut problems = Vec::new();
     let mut rest = value.clone();
+    let mut removed = Removed::default();
     // Removing a part can leave another violation behind (a probe without its url), so look until none is left; only
     // the first look tells, since the others see what was removed.
     for look in 0_u32.. {
@@ -164,8 +218,9 @@ pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
             break;
         }
         let before = rest.clone();
-        for path in doomed.iter().rev() {
-            remove(&mut rest, path);
+        for path in doomed.into_iter().rev() {
+            remove(&mut rest, &path);
+            removed.0.push(path);
         }
         if rest == before {
             break;
@@ -173,7 +228,7 @@ pub(super) fn violations(value: &Value) -> (Vec<Problem>, Value) {
     }
     problems.sort();
     problems.dedup();
-    (problems, rest)
+    (problems, rest, removed)
 }
 
 fn describe(error: &ValidationError<'_>, root: &Value, problems: &mut Vec<Problem>, doomed: &mut Vec<JsonPath>) {
@@ -217,26 +272,44 @@ fn describe(error: &ValidationError<'_>, root: &Value, problems: &mut Vec<Proble
 
 fn unknown_key(parent: &JsonPath, key: &str) -> Problem {
     let path = parent.key(key);
-    if LATER.contains(&key) {
-        return Problem::new(
-            path,
-            "belongs to a part of tick that this version does not have; remove it",
-        );
-    }
     let known: Vec<&str> = lookup(parent)
         .and_then(|node| resolve(node).get("properties"))
         .and_then(Value::as_object)
         .map(|p| p.keys().map(String::as_str).collect())
         .unwrap_or_default();
-    let problem = Problem::new(path, "is not a key that tick knows");
-    match crate::text::nearest(key, &known) {
-        Some(near) => problem.example(near.to_owned()),
-        None => problem,
+    if let Some(near) = crate::text::nearest(key, &known) {
+        return Problem::new(path, "is not a key that tick knows").example(near);
+    }
+    match elsewhere(key) {
+        Some(place) => Problem::new(path, "is not a key that tick knows here").example(place),
+        None if LATER.contains(&key) => Problem::new(
+            path,
+            "belongs to a part of tick that this version does not have; remove it",
+        ),
+        None => Problem::new(path, "is not a key that tick knows"),
     }
 }
 
+/// A key that is written in another place: `sensitivePaths at the top of the file`.
+fn elsewhere(key: &str) -> Option<String> {
+    let all = all_keys();
+    let mut places: Vec<(&str, &str)> = all
+        .iter()
+        .map(|path| path.rsplit_once('.').unwrap_or(("", path)))
+        .collect();
+    // Where several have one, the outermost.
+    places.sort_by_key(|(place, _)| place.matches(['.', '[']).count());
+    let names: Vec<&str> = places.iter().map(|(_, name)| name.trim_end_matches("[]")).collect();
+    let name = similar::get_close_matches(key, &names, 1, 0.8).first().copied()?;
+    let (place, _) = places.iter().find(|(_, n)| n.trim_end_matches("[]") == name)?;
+    Some(match *place {
+        "" => format!("{name} at the top of the file"),
+        place => format!("{name} in {}", place.replace('*', "NAME")),
+    })
+}
+
 fn with_example(problem: Problem) -> Problem {
-    match lookup(&problem.path).and_then(example_of) {
+    match lookup(&problem.path).and_then(|node| right_one(node, 0)) {
         Some(example) => problem.example(example.to_string()),
         None => problem,
     }
@@ -302,6 +375,35 @@ fn example_of(node: &Value) -> Option<Value> {
     first(node)
         .or_else(|| first(resolve(node)))
         .or_else(|| node.get("default").cloned())
+}
+
+/// A right value: the one that the schema names, or one that is made of what it says of its parts.
+fn right_one(node: &Value, depth: usize) -> Option<Value> {
+    if let Some(named) = example_of(node).filter(|named| named.as_object().is_none_or(|map| !map.is_empty())) {
+        return Some(named);
+    }
+    let target = resolve(node);
+    if depth > 4 {
+        return None;
+    }
+    if let Some(properties) = target.get("properties").and_then(Value::as_object) {
+        let required = target.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+        let part = |name: &str| Some((name.to_owned(), right_one(properties.get(name)?, depth + 1)?));
+        let told = |value: &Value| !value.is_null() && value.as_object().is_none_or(|map| !map.is_empty());
+        let parts: serde_json::Map<String, Value> = if required.is_empty() {
+            let mut all = properties.keys().filter_map(|name| part(name));
+            all.find(|(_, value)| told(value)).into_iter().collect()
+        } else {
+            required.into_iter().filter_map(part).collect()
+        };
+        return Some(Value::Object(parts));
+    }
+    if let Some(value) = target.get("additionalProperties").filter(|v| v.is_object()) {
+        return Some(serde_json::json!({ "name": right_one(value, depth + 1)? }));
+    }
+    let items = target.get("items")?;
+    Some(Value::Array(vec![right_one(items, depth + 1)?]))
 }
 
 /// The schema of a path: properties, names of maps, elements of lists, references followed.
@@ -415,9 +517,45 @@ mod tests {
     }
 
     #[test]
+    fn each_object_has_an_example_that_is_right() {
+        for key in std::iter::once(String::new()).chain(all_keys()) {
+            let path = JsonPath::parse(&key.replace("[]", "[0]")).unwrap();
+            assert!(right_one(lookup(&path).unwrap(), 0).is_some(), "{key} has no example");
+        }
+        let root = right_one(schema(), 0).unwrap();
+        assert_eq!(violations(&root).0, []);
+        let value = json!({"limits": [], "repos": {"web": [], "api": {"health": [[]]}}});
+        for problem in violations(&value).0 {
+            let example: Value = serde_json::from_str(&problem.example.unwrap()).unwrap();
+            assert!(
+                example.as_object().is_some_and(|map| !map.is_empty()),
+                "{}",
+                problem.path
+            );
+        }
+    }
+
+    #[test]
+    fn a_key_of_another_place_is_told_where_it_stands() {
+        let value = json!({
+            "diff_lines": 3,
+            "repos": {"web": {"sensitivePath": [], "usd_per_day": 1, "health": [{"url": "https://a.example", "sensitivePaths": []}]}},
+        });
+        assert_eq!(
+            told(&value),
+            [
+                "diff_lines is not a key that tick knows here | diff_lines in limits",
+                "repos.web.health[0].sensitivePaths is not a key that tick knows here | sensitivePaths at the top of the file",
+                "repos.web.sensitivePath is not a key that tick knows here | sensitivePaths at the top of the file",
+                "repos.web.usd_per_day is not a key that tick knows here | usd_per_day in limits",
+            ]
+        );
+    }
+
+    #[test]
     fn what_is_left_after_the_violations_is_a_config() {
         let value = json!({"mode": 7, "repos": {"web": {"health": [{"url": 5}], "branch": "main"}}});
-        let (_, rest) = violations(&value);
+        let (_, rest, _) = violations(&value);
         let root: raw::Root = serde_json::from_value(rest).unwrap();
         assert_eq!(root.repos["web"].branch.as_deref(), Some("main"));
     }

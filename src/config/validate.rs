@@ -1,7 +1,7 @@
 //! From the raw file to the domain types: every check that a schema cannot express, all problems at once.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -20,6 +20,7 @@ use super::{
 use crate::model::{RepoName, Slot};
 
 mod agents;
+mod declared;
 mod domains;
 mod environment;
 mod exec;
@@ -34,8 +35,8 @@ pub(super) use patterns::PATTERNS_FILE;
 pub(super) struct Context<'a> {
     pub env: &'a Environment,
     pub home: &'a Home,
-    /// Names of the declared collectors that exist.
-    pub collectors: BTreeSet<String>,
+    /// The declared collectors that exist, with the text of their request files.
+    pub collectors: BTreeMap<String, String>,
     /// Text of the home's own `patterns.json`.
     pub patterns: Option<String>,
 }

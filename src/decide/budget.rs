@@ -99,6 +99,11 @@ pub fn charged_before(facts: &Facts, n: u32) -> u32 {
     u32::try_from(charged.count()).unwrap_or(u32::MAX)
 }
 
+/// Whether run `n` is the last that the incident gets, where it comes to nothing.
+pub fn is_last(facts: &Facts, n: u32) -> bool {
+    charged_before(facts, n) + 1 >= allowed(facts)
+}
+
 /// What run `n` is: its place within the budget, and its own number where that is another one.
 pub fn place_of(facts: &Facts, n: u32) -> String {
     let place = charged_before(facts, n) + 1;
@@ -162,17 +167,46 @@ pub fn used_up(spent: Spend, policy: &Policy) -> Option<String> {
 fn repeated(facts: &Facts) -> Option<String> {
     let (_, stop_at) = limits_of(facts.failure_type());
     let stop_at = usize::try_from(stop_at.max(2)).unwrap_or(2);
-    let sigs: Vec<(&str, &str)> = facts
+    let failed: Vec<Failed<'_>> = facts
         .attempts
         .iter()
-        .filter_map(|a| a.attempt.failure_sig.as_deref())
-        .map(|sig| (sig.split('-').next().unwrap_or(sig), sig))
+        .filter_map(|a| {
+            let full = a.attempt.failure_sig.as_deref()?;
+            Some(Failed {
+                full,
+                short: full.split('-').next().unwrap_or(full),
+                patch: a.attempt.patch_id.as_deref(),
+            })
+        })
         .collect();
-    let again = sigs.iter().any(|(short, full)| {
-        sigs.iter().filter(|(_, other)| other == full).count() >= stop_at
-            || sigs.iter().filter(|(other, _)| other == short).count() > stop_at
-    });
-    again.then(|| "the same failure was seen again after another patch".to_owned())
+    let group = |same: &dyn Fn(&Failed<'_>) -> bool| failed.iter().filter(|one| same(one)).collect::<Vec<_>>();
+    let again = failed.iter().find_map(|one| {
+        let paths = group(&|other| other.full == one.full);
+        let message = group(&|other| other.short == one.short);
+        (paths.len() >= stop_at)
+            .then_some(paths)
+            .or_else(|| (message.len() > stop_at).then_some(message))
+    })?;
+    Some(again_after(&again).to_owned())
+}
+
+/// A failure of an attempt: its signature, that without paths, and the patch that it was about.
+struct Failed<'a> {
+    full: &'a str,
+    short: &'a str,
+    patch: Option<&'a str>,
+}
+
+/// Whether it was the same patch each time is said only where each is known.
+fn again_after(failed: &[&Failed<'_>]) -> &'static str {
+    let mut patches: Vec<Option<&str>> = failed.iter().map(|one| one.patch).collect();
+    patches.sort_unstable();
+    patches.dedup();
+    match patches.as_slice() {
+        [Some(_)] => "the same patch was made again, and failed as before",
+        several if several.contains(&None) => "the same failure was seen again",
+        _ => "the same failure was seen again after another patch",
+    }
 }
 
 /// The agent's honest no is taken: it is not asked the same thing again.
@@ -205,11 +239,38 @@ mod tests {
     use crate::decide::testing::facts_with_pull;
 
     #[test]
+    fn another_patch_is_said_only_of_another_patch() {
+        let mut facts = facts_with_pull();
+        let one = facts.attempts[0].clone();
+        let mut said = |patches: [Option<&str>; 2]| {
+            let attempts = patches.iter().zip(1..).map(|(patch, n)| {
+                let mut attempt = one.clone();
+                attempt.attempt.n = n;
+                attempt.attempt.failure_sig = Some("0a-0b".to_owned());
+                attempt.attempt.patch_id = patch.map(str::to_owned);
+                attempt
+            });
+            facts.attempts = attempts.collect();
+            repeated(&facts).unwrap()
+        };
+        assert_eq!(
+            said([Some("1"), Some("1")]),
+            "the same patch was made again, and failed as before"
+        );
+        assert_eq!(
+            said([Some("1"), Some("2")]),
+            "the same failure was seen again after another patch"
+        );
+        assert_eq!(said([None, Some("1")]), "the same failure was seen again");
+    }
+
+    #[test]
     fn runs_that_nobody_pays_for_are_no_attempts() {
         let mut facts = facts_with_pull();
         let one = facts.attempts[0].clone();
         assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
         assert_eq!(place_of(&facts, 2), "attempt 2 of 2");
+        assert_eq!((is_last(&facts, 1), is_last(&facts, 2)), (false, true));
         facts.attempts = (1..=6)
             .map(|n| {
                 let mut run = one.clone();
@@ -220,6 +281,7 @@ mod tests {
             .collect();
         assert_eq!(place_of(&facts, 1), "attempt 1 of 2");
         assert_eq!(place_of(&facts, 6), "attempt 1 of 2, agent run 6");
+        assert_eq!((is_last(&facts, 6), is_last(&facts, 7)), (false, true));
         assert_eq!(place_of(&facts, 7), "attempt 2 of 2, agent run 7");
     }
 }

@@ -41,6 +41,16 @@ pub enum Restores {
     No,
 }
 
+impl Restores {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::SameTree => "the tree is the one before the merge",
+            Self::AppliedAndPasses => "later commits stand, and the tests pass",
+            Self::No => "it does not restore what was there",
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct MergeFacts<'a> {
     pub mode: Mode,

@@ -35,4 +35,5 @@ mod testing;
 pub mod trend;
 pub mod variables;
 pub mod verdict;
+pub mod whereabouts;
 pub mod why;

@@ -28,7 +28,7 @@ pub use action::Action;
 use after::{merged, take_back};
 pub use before::OVER;
 pub(super) use before::head_is_ours;
-pub use before::quiet_for;
+pub use before::{SAYS_WHEN_OVER, quiet_for};
 use before::{judge, person_moved, publish, repair, told, untriaged, unwatched};
 pub(super) use by_ci::awaited as awaited_by_ci;
 pub use by_ci::says as ci_says;

@@ -23,10 +23,11 @@ pub enum Who {
     Tick,
 }
 
-/// A condition that does not hold.
+/// A condition that does not hold, said as what is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
     pub condition: &'static str,
+    /// More about it; may be empty.
     pub value: String,
     pub who: Who,
 }
@@ -51,13 +52,17 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
             Some((run, _)) => (format!("the failed jobs of run {} run again", run.id), Who::Ci),
             None => ("its failed jobs run again first".to_owned(), Who::Tick),
         };
-        out.push(unmet("CI is red again on the same commit", value, who));
+        out.push(unmet(
+            "it is not known yet whether CI is red again on the same commit",
+            value,
+            who,
+        ));
         return out;
     }
     match facts.triage.as_ref().map(|t| t.verdict) {
         // Below this rung no model is asked, however often tick looks.
         None if policy.rung < Mode::Diagnose => out.push(unmet(
-            "triage has judged the cause",
+            "triage is not asked about the cause",
             policy
                 .missing
                 .first()
@@ -66,47 +71,60 @@ pub fn not_merged(facts: &Facts, policy: &Policy) -> Vec<Unmet> {
             Who::Person,
         )),
         None => out.push(unmet(
-            "triage has judged the cause",
-            format!("not yet, {} failed tries", facts.triage_failures),
+            "triage has not judged the cause yet",
+            tried(facts.triage_failures),
             Who::Tick,
         )),
         Some(TriageVerdict::Bug) => {}
-        Some(verdict) => out.push(unmet(
-            "triage calls it a bug",
-            format!("{verdict:?}").to_lowercase(),
-            Who::Person,
-        )),
+        Some(verdict) => out.push(unmet("triage does not call it a bug", verdict.word(), Who::Person)),
     }
     if policy.rung < Mode::Active {
         let why = policy.missing.first().cloned();
-        let value = why.unwrap_or_else(|| format!("it is on {:?}", policy.rung).to_lowercase());
-        out.push(unmet("the repo may merge by itself (mode active)", value, Who::Person));
+        let value = why.unwrap_or_else(|| format!("it is on {}", policy.rung.word()));
+        out.push(unmet("tick does not merge here (mode active does)", value, Who::Person));
     }
     if let Some(paused) = &facts.paused {
-        out.push(unmet("no stop sign", format!("tick pause: {paused}"), Who::Person));
+        out.push(unmet(
+            "a stop sign stands",
+            format!("tick pause: {paused}"),
+            Who::Person,
+        ));
     }
     if let Some(frozen) = &facts.frozen {
-        out.push(unmet("merges are not frozen", frozen.clone(), Who::Person));
+        out.push(unmet("merges are frozen", frozen.clone(), Who::Person));
     }
     match facts.current() {
         None if policy.rung < Mode::MonitorOnly => {
             let why = format!("a repo on {} is not repaired", policy.rung.word());
-            out.push(unmet("a patch exists", why, Who::Person));
+            out.push(unmet("there is no patch", why, Who::Person));
         }
-        None => out.push(unmet("a patch exists", "no attempt was made yet", Who::Tick)),
-        Some(attempt) => of_attempt(facts, attempt, &mut out),
+        None => out.push(unmet("there is no patch", "no attempt was made yet", Who::Tick)),
+        Some(attempt) => match attempt.failure() {
+            None => of_attempt(facts, attempt, &mut out),
+            Some(failure) => {
+                let last = matches!(budget::judge(facts, policy), Budget::Exhausted(_));
+                let who = if last { Who::Person } else { Who::Tick };
+                out.push(unmet("the newest attempt failed", failure.sentence(), who));
+            }
+        },
     }
     let over = facts.current().is_none_or(|a| a.failure().is_some());
     if over {
         match budget::judge(facts, policy) {
             Budget::Go { .. } => {}
-            Budget::Wait(why) => out.push(unmet("another attempt may be made", why, Who::Tick)),
-            Budget::Spent(why) | Budget::Exhausted(why) => {
-                out.push(unmet("another attempt may be made", why, Who::Person));
-            }
+            Budget::Wait(why) | Budget::Spent(why) => out.push(unmet("no attempt is made now", why, Who::Tick)),
+            Budget::Exhausted(why) => out.push(unmet("no further attempt is made", why, Who::Person)),
         }
     }
     out
+}
+
+/// Nothing where nothing failed.
+fn tried(failed: u32) -> String {
+    match failed {
+        0 => String::new(),
+        n => format!("failed {}", times(n.into())),
+    }
 }
 
 /// What the outside did not let through since the newest attempt began.
@@ -117,48 +135,46 @@ fn hindered(facts: &Facts) -> Vec<Unmet> {
         .map(|(_, hindered)| {
             let who = if hindered.denied { Who::Person } else { Who::Tick };
             let value = format!("{} (tried {})", hindered.why, times(hindered.times.into()));
-            unmet("the outside lets tick in", value, who)
+            unmet("the outside does not let tick in", value, who)
         })
         .collect()
 }
 
 fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec<Unmet>) {
-    if let Some(failure) = attempt.failure() {
-        out.push(unmet("the newest attempt stands", failure.sentence(), Who::Tick));
-        return;
-    }
     match attempt.guards.as_ref().map(|g| g.verdict) {
         Some(GuardVerdict::Accept) => {}
         Some(GuardVerdict::NeedsHuman) if facts.approved.is_some() => {}
         Some(GuardVerdict::NeedsHuman) => {
             let why = attempt.needs_person().unwrap_or_default();
-            out.push(unmet("the guards accept", why, Who::Person));
+            out.push(unmet("the guards ask for a person", why, Who::Person));
         }
-        Some(GuardVerdict::Reject) => out.push(unmet("the guards accept", "rejected", Who::Tick)),
-        None => out.push(unmet("the guards accept", "not judged yet", Who::Tick)),
+        Some(GuardVerdict::Reject) => out.push(unmet("the guards refuse it", "", Who::Tick)),
+        None => out.push(unmet("the guards have not judged it yet", "", Who::Tick)),
     }
     match attempt.proof.as_ref().map(|p| &p.grade) {
         Some(ProofGrade::Proven) => {}
-        Some(ProofGrade::Unproven(why)) => out.push(unmet("red without, green with the fix", why.clone(), Who::Person)),
+        Some(ProofGrade::Unproven(why)) => out.push(unmet("it is not proven", why.clone(), Who::Person)),
         Some(ProofGrade::NotRed(why) | ProofGrade::NotGreen(why)) => {
-            out.push(unmet("red without, green with the fix", why.clone(), Who::Tick));
+            out.push(unmet("it is not proven", why.clone(), Who::Tick));
         }
-        None => out.push(unmet("red without, green with the fix", "not run yet", Who::Tick)),
+        None => out.push(unmet("it is not proven yet", "", Who::Tick)),
     }
     match attempt.audit.as_ref().map(|a| a.verdict) {
         Some(AuditVerdict::Approve) => {}
-        Some(AuditVerdict::Revise | AuditVerdict::Reject) => out.push(unmet("the auditor approves", "no", Who::Tick)),
+        Some(AuditVerdict::Revise | AuditVerdict::Reject) => {
+            out.push(unmet("the auditor does not approve", "", Who::Tick));
+        }
         None => {
-            let value = format!("not asked yet, {} failed tries", attempt.audit_failures);
-            out.push(unmet("the auditor approves", value, Who::Tick));
+            let value = tried(attempt.audit_failures);
+            out.push(unmet("the auditor has not judged it yet", value, Who::Tick));
         }
     }
     if facts.pull.is_none() {
-        out.push(unmet("a pull request is open", "none yet", Who::Tick));
+        out.push(unmet("no pull request is open yet", "", Who::Tick));
     } else {
         out.push(unmet(
-            "the check set is green",
-            "read freshly before the merge",
+            "CI is not known to be green",
+            "it is read freshly before the merge",
             Who::Ci,
         ));
     }
@@ -167,21 +183,17 @@ fn of_attempt(facts: &Facts, attempt: &super::facts::AttemptFacts, out: &mut Vec
 fn after_merge(facts: &Facts, merge: &super::facts::OurMerge, out: &mut Vec<Unmet>) {
     match merge.landed.as_ref().map(super::facts::Landed::verdict) {
         Some(Landing::AsTested | Landing::Raced) => {}
-        Some(Landing::WrongTree) => out.push(unmet(
-            "the landed tree is the tested tree",
-            "it is another",
-            Who::Person,
-        )),
-        None => out.push(unmet("the landed tree is the tested tree", "not read yet", Who::Tick)),
+        Some(Landing::WrongTree) => out.push(unmet("the landed tree is not the tested tree", "", Who::Person)),
+        None => out.push(unmet("the landed tree is not read yet", "", Who::Tick)),
     }
     if merge.live_at.is_none() {
-        out.push(unmet("the release that carries it serves", "not yet", Who::Tick));
+        out.push(unmet("the release that carries it does not serve yet", "", Who::Tick));
         return;
     }
     if let Some(watch) = &facts.watch
         && merge.observed.is_none()
     {
         let value = format!("{} seen, {:.1} an hour before the merge", watch.seen, watch.rate_before);
-        out.push(unmet("enough time without the error", value, Who::Tick));
+        out.push(unmet("it is not quiet for long enough yet", value, Who::Tick));
     }
 }

@@ -4,6 +4,7 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Write},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
     sync::{
@@ -224,6 +225,19 @@ pub fn end_strays(root: &Path) {
             let _gone = rustix::process::kill_process(pid, Signal::KILL);
         }
     }
+}
+
+/// Whether somebody works inside `root` whom the world did not start: each child of it has its home there.
+pub fn in_use(root: &Path) -> bool {
+    let home = |id: i32| std::fs::read(format!("/proc/{id}/environ"));
+    let in_world = |environ: Vec<u8>| {
+        let mut pairs = environ.split(|b| *b == 0);
+        let found = pairs.find_map(|pair| pair.strip_prefix(b"HOME="));
+        found.is_some_and(|home| Path::new(std::ffi::OsStr::from_bytes(home)).starts_with(root))
+    };
+    working_in(root)
+        .into_iter()
+        .any(|(id, _)| !home(id).is_ok_and(in_world))
 }
 
 /// Processes that still work inside `root`: what somebody started there and nobody ended. Linux only; elsewhere empty.

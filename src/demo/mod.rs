@@ -13,6 +13,7 @@ pub mod deploy;
 pub mod faults;
 pub mod forge;
 mod ground;
+pub mod left;
 pub mod log;
 pub mod mailbox;
 pub mod own;

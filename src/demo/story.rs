@@ -1,7 +1,7 @@
 //! The story that `tick demo` tells: the product as a child process, tick after tick at the world's time, and what
 //! came of it. Every figure is read from the product's report, its snapshot, or the world; nothing is assumed.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, process::Stdio, time::Duration};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -216,7 +216,10 @@ impl<'a> Story<'a> {
                 "--now",
                 &world.now().to_rfc3339(),
                 "--events",
+                "--ends-with-stdin",
             ])
+            // Held open by us, so that it does not outlive us however we end.
+            .stdin(Stdio::piped())
             .envs(self.stage.env.iter().map(|(name, value)| (name, value)));
         let mut report = None;
         let (status, said) = children.lines("tick", command, |line| {

@@ -22,6 +22,7 @@ use super::{
     faults::{Fault, Site, Which},
     forge::{BareRepo, CiRun, JobRun, Model, Pull, again, enter},
     ground::{make_forge, make_root},
+    left::Held,
     mailbox::Mailbox,
     serve::{Bound, Servers},
     shop,
@@ -138,11 +139,23 @@ pub struct World {
     mailbox: Mailbox,
     servers: Option<Servers>,
     workers: Mutex<Vec<JoinHandle<()>>>,
+    /// Ends after everything else: until then the world is in use.
+    _held: Option<Held>,
 }
 
 impl World {
     pub fn start(options: WorldOptions) -> Result<Self> {
-        let root = make_root(&options)?;
+        let (root, held) = make_root(&options)?;
+        let made = held.is_some().then(|| root.clone());
+        let world = Self::start_in(options, root, held);
+        if let (Err(_), Some(root)) = (&world, made) {
+            // What could not be started is of no use to anybody.
+            let _best_effort = std::fs::remove_dir_all(root);
+        }
+        world
+    }
+
+    fn start_in(options: WorldOptions, root: PathBuf, held: Option<Held>) -> Result<Self> {
         let bound = Bound::new()?;
         let children = Arc::new(Children::new(root.join("home")));
         for dir in ["home", "ci", "releases", "git"] {
@@ -179,6 +192,7 @@ impl World {
             mailbox,
             servers: Some(servers),
             workers: Mutex::new(workers),
+            _held: held,
         };
         world.settle()?;
         Ok(world)

@@ -16,6 +16,20 @@ pub enum TriageVerdict {
     NeedsHuman,
 }
 
+impl TriageVerdict {
+    /// As triage writes it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Bug => "bug",
+            Self::Noise => "noise",
+            Self::Infrastructure => "infrastructure",
+            Self::Auth => "auth",
+            Self::Config => "config",
+            Self::NeedsHuman => "needs-human",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureType {
@@ -83,6 +97,19 @@ pub struct Attempt {
     pub agent: String,
     /// What the agent said: summary and root cause. Shown as said, never as evidence.
     pub said: String,
+}
+
+/// What an agent said of its patch, as an attempt keeps it: the cause in one paragraph, then what it did.
+pub fn said(root_cause: &str, summary: &str) -> String {
+    let lines = root_cause.lines().filter(|line| !line.trim().is_empty());
+    format!("{}\n\n{summary}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+impl Attempt {
+    /// What the agent takes for the cause; of a patch that came to nothing this is what is left.
+    pub fn said_cause(&self) -> &str {
+        self.said.split("\n\n").next().unwrap_or_default().trim()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -93,6 +93,9 @@ pub struct Report {
     pub gate_fault: Option<String>,
     /// Incidents that became a person's, or were taken back, in this process.
     pub to_person: Vec<IncidentId>,
+    /// Those of them that were taken back.
+    #[serde(default)]
+    pub taken_back: Vec<IncidentId>,
     /// Incidents whose work stopped for budget in this process.
     pub out_of_budget: Vec<IncidentId>,
     pub models_called: u32,
@@ -102,6 +105,9 @@ pub struct Report {
     pub signals: u64,
     pub sources: u64,
     pub collect_ms: u64,
+    /// This process looked itself: how healthy things are is its word only then.
+    #[serde(default)]
+    pub looked: bool,
     /// Another process holds the tick lock; what it says of itself.
     pub busy: Option<String>,
     pub waiting: Vec<Waiting>,

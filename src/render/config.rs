@@ -8,11 +8,24 @@ const WIDEST_PATH: usize = 32;
 
 /// The problems of a file, one paragraph each, with the path in a column of its own.
 pub fn problems(file: &str, list: &[Problem]) -> String {
+    listed(
+        &format!("{file} has {}; nothing was run", count(list.len() as u64, "problem")),
+        list,
+    )
+}
+
+/// What a tick runs with all the same, without what they stand for.
+pub fn blind_with(file: &str, list: &[Problem]) -> String {
+    let problems = count(list.len() as u64, "problem");
+    listed(
+        &format!("{file} can be run; with {problems} a tick runs too, and is blind or stuck there"),
+        list,
+    )
+}
+
+fn listed(heading: &str, list: &[Problem]) -> String {
     let mut page = Page::default();
-    page.line(format!(
-        "{file} has {}; nothing was run",
-        count(list.len() as u64, "problem")
-    ));
+    page.paragraph(heading);
     let paths: Vec<String> = list.iter().map(|p| p.path.to_string()).collect();
     let short = paths
         .iter()
@@ -42,6 +55,8 @@ pub fn problems(file: &str, list: &[Problem]) -> String {
 pub enum Current {
     Set(serde_json::Value),
     NotSet,
+    /// Not set, so that this holds.
+    Default(serde_json::Value),
     /// A pattern that stands for several keys.
     Many,
 }
@@ -65,17 +80,30 @@ pub fn explain(path: &str, explained: &Explained, current: &Current) -> String {
     match current {
         Current::Set(value) => row("now", &value.to_string()),
         Current::NotSet => row("now", "not set"),
+        Current::Default(value) => row("now", &format!("{value} (not set, so the default holds)")),
         Current::Many => {}
     }
     page.finish()
 }
 
+/// The keys to choose from where somebody named one that is not there: the key as far as it is known, and the next ones.
+pub fn keys_near(near: Option<&(String, Vec<String>)>) -> String {
+    match near {
+        Some((known, keys)) if known.is_empty() => format!("there is: {}", keys.join(", ")),
+        Some((known, keys)) => format!("below {known} there is: {}", keys.join(", ")),
+        None => "tick config schema lists all keys".to_owned(),
+    }
+}
+
+/// How many things are looked at, by the key that names them.
+pub type Watched = Vec<(&'static str, usize)>;
+
 /// What `tick config check` says of a config without problems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub file: String,
-    /// Slot, mode, number of things that are looked at, and what keeps it from that mode.
-    pub repos: Vec<(String, String, usize, Option<String>)>,
+    /// Slot, mode, how many things are looked at by the key that names them, and what keeps it from that mode.
+    pub repos: Vec<(String, String, Watched, Option<String>)>,
     pub warnings: Vec<String>,
 }
 
@@ -86,9 +114,14 @@ pub fn checked(checked: &Checked) -> String {
         page.line("  it names no repos yet, so a tick looks at nothing");
     }
     let width = widest(checked.repos.iter().map(|(slot, ..)| slot.as_str()));
-    for (slot, mode, probes, lacks) in &checked.repos {
-        let probes = count(*probes as u64, "probe");
-        page.line(format!("  {slot:width$}  {mode:12}  {probes}"));
+    for (slot, mode, sources, lacks) in &checked.repos {
+        let some = sources.iter().filter(|(_, n)| *n > 0);
+        let some: Vec<String> = some.map(|(key, n)| format!("{key} {n}")).collect();
+        let watched = match some.as_slice() {
+            [] => "no source".to_owned(),
+            some => some.join(", "),
+        };
+        page.line(format!("  {slot:width$}  {mode:12}  {watched}"));
         if let Some(lacks) = lacks {
             page.hanging("", width + 4, lacks);
         }

@@ -57,6 +57,12 @@ pub fn step(elapsed: Duration, lines: &[String]) -> String {
     hanging(&format!("{seconds:STEP$}"), first) + &more(further)
 }
 
+/// What was found of demos that were killed.
+pub fn cleared(worlds: usize) -> String {
+    let worlds = count(u64::try_from(worlds).unwrap_or(u64::MAX), "world");
+    format!("cleared  {worlds} of demos that were killed")
+}
+
 /// Further lines of the step before.
 pub fn more(lines: &[String]) -> String {
     lines.iter().map(|line| hanging(&" ".repeat(MORE), line)).collect()
@@ -205,11 +211,17 @@ fn count_patches(n: u32) -> String {
     }
 }
 
-/// What to look at next, when everything happened.
-pub fn next(cause: &str, own: bool) -> String {
+/// What to look at next, when everything happened: the same run once more with its files kept, as `again` gives it.
+pub fn next(cause: &str, again: &[String], own: bool) -> String {
+    let line = shell_words::join(again);
     let mut text = String::new();
-    let inside = format!("tick demo --keep, then tick --home THE-HOME-IT-NAMES show {cause}");
-    let _infallible = writeln!(text, "Look inside  {inside}");
+    let inside = format!("tick --home THE-HOME-IT-NAMES show {cause}");
+    if line.len() + inside.len() + "Look inside  , then ".len() <= WIDTH {
+        let _infallible = writeln!(text, "Look inside  {line}, then {inside}");
+    } else {
+        // A line that is copied is not wrapped.
+        let _infallible = writeln!(text, "Look inside  {line}\n             then {inside}");
+    }
     if own {
         text.push_str("For good     tick config schema, then tick config check; start with monitor-only\n");
     } else {
@@ -322,6 +334,35 @@ mod tests {
         );
         let failed = missing(&["the fix was not merged".to_owned()]);
         assert!(failed.contains("FAILED") && failed.contains("  - the fix was not merged"));
+    }
+
+    #[test]
+    fn the_way_to_look_inside_is_the_line_that_was_given() {
+        let again = |line: &[&str]| line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let shop = next("c4d81e6f", &again(&["tick", "demo", "--keep"]), false);
+        assert!(
+            shop.starts_with("Look inside  tick demo --keep, then tick --home THE-HOME-IT-NAMES show c4d81e6f\n"),
+            "{shop}"
+        );
+        let line = [
+            "tick",
+            "demo",
+            "--repo",
+            "cart",
+            "--test",
+            "node --test",
+            "--agent",
+            "command:./agent.py",
+            "--keep",
+        ];
+        let own = next("7d4e775e", &again(&line), true);
+        assert!(
+            own.starts_with(
+                "Look inside  tick demo --repo cart --test 'node --test' --agent command:./agent.py --keep\n             \
+                 then tick --home THE-HOME-IT-NAMES show 7d4e775e\n"
+            ),
+            "{own}"
+        );
     }
 
     #[test]

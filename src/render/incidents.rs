@@ -147,7 +147,9 @@ pub fn letters(letters: &[LetterView]) -> String {
 /// A condition that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
+    /// Said as what is: it stands below a "why not".
     pub condition: String,
+    /// More about it; may be empty.
     pub value: String,
     /// Who can change it.
     pub who: String,
@@ -212,7 +214,11 @@ pub fn show(view: &ShowView) -> String {
         page.blank();
         page.line(view.unmet_heading.clone());
         for unmet in &view.unmet {
-            page.hanging("  -", 4, &format!("{}: {}", unmet.condition, unmet.value));
+            let what = match unmet.value.as_str() {
+                "" => unmet.condition.clone(),
+                value => format!("{}: {value}", unmet.condition),
+            };
+            page.hanging("  -", 4, &what);
             page.hanging("", 4, &format!("{} can change it; {}", unmet.who, unmet.when));
         }
     }
@@ -288,7 +294,7 @@ mod tests {
             )],
             unmet_heading: "Why not merged".into(),
             unmet: vec![Unmet {
-                condition: "check set".into(),
+                condition: "CI is not known to be green".into(),
                 value: "pending: test".into(),
                 who: "CI".into(),
                 when: "looked at next 03:15 UTC".into(),
@@ -323,7 +329,7 @@ mod tests {
           - exception type, message and top frame discount.py average_discount
 
         Why not merged
-          - check set: pending: test
+          - CI is not known to be green: pending: test
             CI can change it; looked at next 03:15 UTC
 
         incident c4d81e6fc4d81e6f-1

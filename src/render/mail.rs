@@ -3,7 +3,7 @@
 
 mod shapes;
 
-pub use shapes::waiting;
+pub use shapes::{attempts, waiting};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
@@ -14,7 +14,7 @@ use crate::{
         IncidentId, PullNumber, Sha,
         signal::{Severity, SignalKind},
     },
-    text::{Untrusted, fence::code_block, times, were},
+    text::{Untrusted, fence::code_block, short, times, were},
 };
 
 /// Characters of a subject, before it is encoded.
@@ -82,6 +82,8 @@ pub struct MailWords {
     pub flaps: Option<u32>,
     /// The config lets tick ask a model about it, so that a retry can change something.
     pub asks: bool,
+    /// Why no model is asked although the mode would.
+    pub lacks: Option<String>,
 }
 
 /// What an agent said about the cause. Never evidence.
@@ -183,6 +185,7 @@ impl MailWords {
             provider: None,
             flaps: None,
             asks: true,
+            lacks: None,
         }
     }
 
@@ -303,12 +306,11 @@ fn body(words: &MailWords, shape: &Shape) -> String {
         fenced(&mut page, &guess.text);
         page.blank();
     }
-    let did: Vec<String> = words
-        .did
-        .iter()
-        .map(|text| sentence(text))
-        .chain([shape.did.clone()])
-        .filter(|s| !s.is_empty())
+    let did = words.did.iter().map(|text| sentence(text)).chain([shape.did.clone()]);
+    let did = did.filter(|s| !s.is_empty()).enumerate();
+    // The first one goes on after "tick did".
+    let did: Vec<String> = did
+        .map(|(n, text)| if n == 0 { text } else { capital(&text) })
         .collect();
     for (label, text) in [
         ("tick did", did.join(" ")),
@@ -365,10 +367,7 @@ fn measured(page: &mut Page, words: &MailWords) {
 
 /// A line as long as fits several rows of a screen.
 fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE_CHARS) {
-        None => line.to_owned(),
-        Some((at, _)) => format!("{}…", &line[..at]),
-    }
+    short(line, LINE_CHARS)
 }
 
 /// What a source or the gate says of itself is partly our own.
@@ -458,6 +457,13 @@ fn sentence(text: &str) -> String {
     } else {
         format!("{}.", text.trim_end_matches('.'))
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + chars.as_str()
+    })
 }
 
 #[cfg(test)]

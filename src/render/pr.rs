@@ -57,6 +57,8 @@ pub struct Broke<'a> {
     /// Class or code of the error, such as `ZeroDivisionError`.
     pub error: Option<&'a str>,
     pub culprit: Option<&'a Culprit>,
+    /// Where the repository has no such file, or several.
+    pub not_there: Option<&'a str>,
     /// Where users met it, such as `POST /orders`.
     pub place: Option<&'a str>,
     pub count: u64,
@@ -142,6 +144,9 @@ fn broke(words: &PrWords<'_>) -> String {
             if let Some(culprit) = broke.culprit {
                 let at = culprit.line.map(|l| format!(":{l}")).unwrap_or_default();
                 let _ = write!(line, " in {}", span(&format!("{}{at}", culprit.file)));
+                if let Some(note) = broke.not_there {
+                    let _ = write!(line, " ({note})");
+                }
             }
             if let Some(place) = broke.place {
                 let _ = write!(line, ", met at {}", span(place));

@@ -10,7 +10,7 @@ use super::{
     page::{Page, count},
     plan,
 };
-use crate::model::signal::Snapshot;
+use crate::{model::signal::Snapshot, text::short};
 
 /// Differences that are shown of one part.
 const MOST: usize = 20;
@@ -205,10 +205,7 @@ pub fn shown(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    if text.chars().count() <= LONGEST {
-        return text.to_owned();
-    }
-    text.chars().take(LONGEST).chain(['…']).collect()
+    short(text, LONGEST)
 }
 
 #[cfg(test)]

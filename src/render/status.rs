@@ -333,6 +333,15 @@ pub fn comes_and_goes(last: Option<DateTime<Utc>>, lives: u32, now: DateTime<Utc
     last.into_iter().chain(lives).collect()
 }
 
+/// When something that is well again is over.
+pub fn over_after(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    if at > now {
+        format!("it is well; over with a look after {} that sees it so", time(at, now))
+    } else {
+        "it is well; over with the next look that sees it so".to_owned()
+    }
+}
+
 /// Where `notify` names no channel.
 pub fn no_channel(waiting: usize) -> String {
     let wait = match waiting {

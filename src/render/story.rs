@@ -47,6 +47,15 @@ pub fn refusal(report: &GuardReport) -> Vec<String> {
     lines
 }
 
+/// What becomes of a refused patch.
+pub const fn after_refusal(last: bool) -> &'static str {
+    if last {
+        "Nothing was pushed. It was the last attempt: a person is told."
+    } else {
+        "Nothing was pushed. The finding goes to the next attempt."
+    }
+}
+
 /// The proof in four lines.
 pub fn proof(proof: &Proof) -> Vec<String> {
     match &proof.grade {
@@ -105,22 +114,66 @@ pub fn event(event: &Event) -> String {
     text
 }
 
+/// Another tick is at it; who, in its own words.
+pub fn busy(by: &str) -> String {
+    format!("another tick has the lock ({by}); this one does not look")
+}
+
+/// How a process ended, in a line. One that did not look says nothing of how things are.
+pub fn ended(report: &Report, exit: Exit) -> String {
+    match (exit, &report.busy) {
+        (Exit::Ok, Some(by)) => busy(by),
+        (Exit::Ok, None) if !report.looked => "what was due is done".to_owned(),
+        (_, Some(by)) => format!("{}; {}", how(report, exit), busy(by)),
+        (_, None) => how(report, exit).to_owned(),
+    }
+}
+
+/// How a tick that looked ended, in the words of what happened in it.
+fn how(report: &Report, exit: Exit) -> &'static str {
+    let taken_back = report.taken_back.len();
+    match exit {
+        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
+        Exit::Ok if report.events.is_empty() => "healthy",
+        Exit::NeedsHuman if taken_back == 0 => "something newly needs a person",
+        Exit::NeedsHuman if taken_back == report.to_person.len() => "something was rolled back",
+        Exit::Ok
+        | Exit::NeedsHuman
+        | Exit::Budget
+        | Exit::Blind
+        | Exit::GuardNeedsHuman
+        | Exit::Unhealthy
+        | Exit::Usage
+        | Exit::Bug
+        | Exit::CouldNot
+        | Exit::Config => exit.meaning(),
+    }
+}
+
+/// What a look that repairs nothing leaves to who does: so many incidents that it opened.
+pub fn untold(report: &Report) -> Option<String> {
+    let opened = report.events.iter().filter(|event| event.what == "opened").count();
+    (opened > 0).then(|| {
+        let opened = count(opened as u64, "incident");
+        format!("{opened} opened and told to nobody yet: tick repair takes it up, and so does the next plain tick\n")
+    })
+}
+
 /// What a tick leaves to say at its end.
 pub fn summary(report: &Report, exit: Exit) -> String {
     let mut text = String::new();
-    let word = match exit {
-        Exit::Ok if report.unwell > 0 => "UNHEALTHY",
-        Exit::Ok if report.events.is_empty() => "healthy",
-        _ => exit.meaning(),
+    let models = count(report.models_called.into(), "model call");
+    let word = ended(report, exit);
+    let _ = if report.looked {
+        let (sources, signals) = (count(report.sources, "source"), count(report.signals, "event"));
+        writeln!(
+            text,
+            "{word}: {sources} in {} ms, {signals}, {models}",
+            report.collect_ms
+        )
+    } else {
+        writeln!(text, "{}; {models}", console(&ended(report, exit)))
     };
-    let _ = writeln!(
-        text,
-        "{word}: {} in {} ms, {}, {}",
-        count(report.sources, "source"),
-        report.collect_ms,
-        count(report.signals, "event"),
-        count(report.models_called.into(), "model call"),
-    );
     for blind in &report.blind {
         let _ = writeln!(text, "blind  {}", console(blind));
     }
@@ -149,13 +202,52 @@ mod tests {
     use crate::model::evidence::Finding;
 
     #[test]
+    fn who_did_not_look_says_nothing_of_how_things_are() {
+        let mut report = Report {
+            unwell: 2,
+            ..Report::default()
+        };
+        assert_eq!(summary(&report, Exit::Ok), "what was due is done; 0 model calls\n");
+        report.busy = Some("pid 4121, since 03:00:02".to_owned());
+        let said = "another tick has the lock (pid 4121, since 03:00:02); this one does not look";
+        assert_eq!(summary(&report, Exit::Ok), format!("{said}; 0 model calls\n"));
+        assert_eq!(ended(&report, Exit::Ok), said);
+        let person = ended(&report, Exit::NeedsHuman);
+        assert!(
+            person.starts_with("something newly needs a person") && person.ends_with(said),
+            "{person}"
+        );
+        report.looked = true;
+        report.busy = None;
+        assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: 0 sources"));
+        assert_eq!(ended(&report, Exit::Ok), "UNHEALTHY");
+    }
+
+    #[test]
     fn no_tick_that_leaves_something_broken_calls_itself_healthy() {
-        let mut report = Report::default();
+        let mut report = Report {
+            looked: true,
+            ..Report::default()
+        };
         assert!(summary(&report, Exit::Ok).starts_with("healthy: "));
         // A page that failed once, or a cause that waits for a later tick.
         report.unwell = 1;
         assert!(summary(&report, Exit::Ok).starts_with("UNHEALTHY: "));
         assert!(!summary(&report, Exit::Budget).to_lowercase().contains("healthy"));
+    }
+
+    #[test]
+    fn what_needs_a_person_is_not_called_rolled_back() {
+        let id: fn(u32) -> crate::model::IncidentId = |n| crate::model::IncidentId::new(&crate::text::named("x"), n);
+        let mut report = Report {
+            to_person: vec![id(1)],
+            ..Report::default()
+        };
+        assert_eq!(ended(&report, Exit::NeedsHuman), "something newly needs a person");
+        report.taken_back.push(id(1));
+        assert_eq!(ended(&report, Exit::NeedsHuman), "something was rolled back");
+        report.to_person.push(id(2));
+        assert_eq!(ended(&report, Exit::NeedsHuman), Exit::NeedsHuman.meaning());
     }
 
     #[test]

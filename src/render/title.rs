@@ -1,7 +1,7 @@
 //! What a cause is called in a line of ours, from the title that came from outside: the class of the error where it
 //! begins with one, else its words in quotation marks, so that nobody takes them for ours.
 
-use crate::text::clean;
+use crate::text::{clean, short};
 
 const LONGEST: usize = 80;
 
@@ -54,6 +54,14 @@ pub fn quoted(title: &str) -> String {
     said(title, LONGEST)
 }
 
+/// Said of a path that production names and the repository does not have.
+pub const NOT_THERE: &str = "no such file in the repository";
+
+/// Said of a path that several files of the repository end with.
+pub fn one_of(files: usize) -> String {
+    format!("{files} files of the repository could be it")
+}
+
 /// Words from outside as a quotation of at most so many letters, in one line.
 pub fn said(text: &str, most: usize) -> String {
     let words = clean(text)
@@ -64,11 +72,7 @@ pub fn said(text: &str, most: usize) -> String {
     if words.is_empty() {
         return "an error".to_owned();
     }
-    let mut shown: String = words.chars().take(most).collect();
-    if shown.len() < words.len() {
-        shown.push('…');
-    }
-    format!("\"{shown}\"")
+    format!("\"{}\"", short(&words, most + 1))
 }
 
 #[cfg(test)]

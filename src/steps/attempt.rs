@@ -14,6 +14,7 @@ use super::{
     agents::{Answer, Question, ask, nonce, prompts},
     evidence::kind,
     ground::Ground,
+    whereabouts,
 };
 use crate::{
     adapters::{
@@ -29,7 +30,7 @@ use crate::{
     exit::{Exit, Fault},
     model::{
         AttemptId, Sha,
-        incident::{Attempt, AttemptOutcome, Incident},
+        incident::{self, Attempt, AttemptOutcome, Incident},
     },
     render::prompt::{Earlier, FixContext},
     store::{Claim, SignatureRow},
@@ -42,6 +43,7 @@ pub(super) async fn attempt(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, bas
     // Before the attempt begins: a forge that cannot be reached costs none.
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
+    whereabouts::settle(ctx, &signature_row(ctx, facts)?, &mirror, base).await?;
     // What the tests stand on, before any code of an agent exists: where it cannot be made no agent is asked.
     drop(Ground::lay(ctx, claim, repo, &mirror, base).await?);
     let mut attempt = Attempt {
@@ -119,7 +121,7 @@ async fn work(
         Ok(FixReply::CannotFix { reason }) => return Ok(AttemptOutcome::CannotFix(reason)),
         Ok(FixReply::Fixed {
             root_cause, summary, ..
-        }) => attempt.said = format!("{root_cause}\n\n{summary}"),
+        }) => attempt.said = incident::said(&root_cause, &summary),
     }
     commit(ctx, claim, facts, attempt, mirror, &paths.tree, &answer.sandbox).await
 }
@@ -203,7 +205,7 @@ async fn ask_fixer(
         failure_type: facts.failure_type(),
         base: attempt.base.clone(),
         template: untrusted(&row.template),
-        culprit: row.culprit.as_ref().map(|c| untrusted(&super::culprit_line(c))),
+        culprit: super::culprit_line(ctx, &row).map(|place| untrusted(&place)),
         guess: facts.triage.as_ref().map(|t| untrusted(&t.root_cause)),
         suspected_files: facts
             .triage

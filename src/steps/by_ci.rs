@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::{
     Ctx,
     diff::file_changes,
+    doubts::{self, Product},
     effect::{Acted, EffectKind, Unsettled, effect},
     evidence::kind,
     hands::github_name,
-    judge::{attempt_of, checks_something, conclude, edit, proof_facts},
+    judge::{attempt_of, conclude, edit, proof_facts},
     publish::push_commit,
     undo,
 };
@@ -120,7 +121,8 @@ pub(super) async fn grade(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
     if proof.grade == ProofGrade::Proven {
         proof.undone = undo::by_witness(&parts, &proof.witness_ids).unwrap_or_else(|| undo::not_tried(&parts));
         proof::unseen(&mut proof);
-        checks_something(&mut proof, &parts);
+        let product = Product { mirror: &mirror, head };
+        doubts::of(&product, &known.incident, &parts, &mut proof).await?;
     }
     conclude(ctx, claim, facts, attempt, &proof)
 }

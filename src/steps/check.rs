@@ -8,7 +8,7 @@ use crate::{
     collect,
     config::{
         Config, Target,
-        problem::{JsonPath, Problem},
+        problem::{JsonPath, Problem, Step},
         read_plain,
     },
     render::prompt::PromptSet,
@@ -44,6 +44,16 @@ pub fn files(config: &Config, now: DateTime<Utc>) -> Vec<Problem> {
     problems
 }
 
+/// What a wrong config file does not account for already: below a key that is wrong nothing more is said.
+pub fn beside(of_config: &[Problem], of_files: Vec<Problem>) -> Vec<Problem> {
+    let told = |path: &JsonPath| of_config.iter().any(|problem| path.0.starts_with(&problem.path.0));
+    let within = |path: &JsonPath| of_config.iter().any(|problem| problem.path.0.starts_with(&path.0));
+    let is_collector = |path: &JsonPath| path.0.iter().any(|step| *step == Step::Key("collectors".to_owned()));
+    let mut left = of_files;
+    left.retain(|problem| !(told(&problem.path) || is_collector(&problem.path) && within(&problem.path)));
+    left
+}
+
 fn of_target(config: &Config, target: &Target, at: &JsonPath, now: DateTime<Utc>, problems: &mut Vec<Problem>) {
     for (n, probe) in target.health.iter().enumerate() {
         let here = at.key("health").index(n);
@@ -73,9 +83,9 @@ fn of_target(config: &Config, target: &Target, at: &JsonPath, now: DateTime<Utc>
         }
     }
     for used in &target.declared {
-        if let Err(why) = collect::check(&config.home.collectors, used, now) {
-            problems.push(Problem::new(at.key("collectors").key(&used.collector), why));
-        }
+        let here = at.key("collectors").key(&used.collector);
+        let misfits = collect::check(&config.home.collectors, used, now).into_iter();
+        problems.extend(misfits.map(|misfit| Problem::new(here.clone(), misfit.what).example(misfit.example)));
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::{Ctx, attempt, evidence::kind, flakes, judge};
+use super::{Ctx, attempt, evidence::kind, flakes, judge, whereabouts};
 use crate::{
     adapters::git::{Mirror, Replay},
     decide::{
@@ -24,6 +24,7 @@ pub(super) async fn blame(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, base:
     let repo = ctx.repo(&facts.incident.repo)?;
     let mirror = ctx.mirror(repo).await?;
     mirror.fetch().await?;
+    whereabouts::settle(ctx, &attempt::signature_row(ctx, facts)?, &mirror, base).await?;
     let mut culprit = Culprit {
         commit: commit.clone(),
         ours: ctx.store().merged_by_us(&repo.slot)?.contains(commit),

@@ -29,6 +29,9 @@ pub fn read(base: &Path, head: &Head, ticket: Ticket) -> Result<Result<Diff, pat
     let applied = match head {
         Head::Patch(file) => {
             let text = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+            if text.iter().all(u8::is_ascii_whitespace) {
+                return Err(nothing_to_judge(file).into());
+            }
             match patched(&folder, &text)? {
                 Ok(applied) => applied,
                 Err(error) => return Ok(Err(error)),
@@ -68,7 +71,21 @@ fn open(dir: &Path) -> Result<Folder> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    Fault::new(Exit::Usage, format!("read {}: {error}", path.display())).into()
+    let fault = Fault::new(Exit::Usage, format!("read {}: {error}", path.display()));
+    fault
+        .advise("--base and --head name folders with a tree, --diff names a file; see that the path is right")
+        .into()
+}
+
+/// Judged, it would be a yes to a change that nobody read.
+fn nothing_to_judge(file: &Path) -> Fault {
+    let fault = Fault::new(
+        Exit::Usage,
+        format!("{} is empty: there is no change to judge", file.display()),
+    );
+    fault
+        .advise("most likely the git command that wrote it failed: see what it said, and that it names your own branch")
+        .advise("where a change may be empty, ask first: test -s FILE")
 }
 
 fn patched(folder: &Folder, text: &[u8]) -> Result<Result<patch::Applied, patch::PatchError>> {

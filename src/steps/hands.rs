@@ -71,6 +71,13 @@ impl Ctx {
         repo.is_some_and(|repo| equipped(&self.config, repo).0 >= Mode::Diagnose)
     }
 
+    /// Why no model is asked about a repo whose mode would ask one.
+    pub(super) fn lacks_models(&self, slot: &Slot) -> Option<String> {
+        let repo = self.config.repo(slot).filter(|repo| repo.mode >= Mode::Diagnose)?;
+        let (rung, missing) = equipped(&self.config, repo);
+        missing.into_iter().next_back().filter(|_| rung < Mode::Diagnose)
+    }
+
     /// What the owner allows and the repo is equipped for.
     pub fn policy(&self, repo: &Repo) -> Result<Policy> {
         let config = &self.config;

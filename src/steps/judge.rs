@@ -12,6 +12,7 @@ use super::{
     agents::{nonce, paused_flag},
     attempt::signature_row,
     diff::{file_changes, with_surroundings},
+    doubts::{self, Product},
     evidence::kind,
     flakes,
     ground::Ground,
@@ -27,14 +28,14 @@ use crate::{
     },
     config::Repo,
     decide::{
-        culprit,
+        budget, culprit,
         facts::{AttemptFacts, Facts},
         guards::{self, Diff, FileChange, GuardPolicy, Parts},
         proof::{self, IncidentFacts},
     },
     model::{
         RunId, Sha, Slot,
-        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite, Witness},
+        evidence::{GuardReport, GuardVerdict, Proof, ProofGrade, Suite},
         signal::Culprit,
     },
     render,
@@ -65,7 +66,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
         policy
     };
     let diff = with_surroundings(&mirror, &attempt.attempt.base, Diff::of(changes)).await?;
-    let mut report = guards::judge(&diff, &policy, &ctx.redactor);
+    let mut report = guards::judge(&diff, &policy, &ctx.redactor.of_secrets());
     if attempt.is_a_revert() {
         culprit::ask_a_person(&mut report);
     }
@@ -85,7 +86,7 @@ pub(super) async fn guards(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head
                 .join(",");
             remember_failure_of(ctx, claim, attempt, "guards", &message, &report)?;
             let mut lines = render::story::refusal(&report);
-            lines.push("Nothing was pushed. The finding goes to the next attempt.".to_owned());
+            lines.push(render::story::after_refusal(budget::is_last(facts, n)).to_owned());
             ctx.say(Some(facts.id()), "guards", lines);
         }
         GuardVerdict::NeedsHuman => {
@@ -161,7 +162,8 @@ pub(super) async fn prove(ctx: &Ctx, claim: &Claim, facts: &Facts, n: u32, head:
         };
         undoing.each(&runner, proven).await?;
         reach(&undoing, &runner, proven, &places_of(&signature_row(ctx, facts)?)).await?;
-        checks_something(&mut proven.proof, &parts);
+        let product = Product { mirror: &mirror, head };
+        doubts::of(&product, &known.incident, &parts, &mut proven.proof).await?;
         takes_back(&mut proven.proof, attempt);
     }
     ctx.store().set_running(claim, None)?;
@@ -304,22 +306,6 @@ async fn lay_trees(
         }
     }
     Ok(trees)
-}
-
-/// New tests that only call the code show less than a proof is taken for.
-pub(super) fn checks_something(found: &mut Proof, parts: &Parts) {
-    let only_raises = found.witness == Witness::B && !found.is_by_assertion();
-    let text = |change: &FileChange| {
-        let new = change.new.as_ref()?;
-        Some((change.shown(), String::from_utf8_lossy(&new.bytes).into_owned()))
-    };
-    let nothing = || {
-        let texts: Vec<_> = parts.test_part.iter().filter_map(text).collect();
-        guards::check_nothing(&parts.test_part, &found.witness_ids) || proof::calls_only(&texts, &found.witness_ids)
-    };
-    if only_raises && nothing() {
-        proof::check_nothing(found);
-    }
 }
 
 fn dice() -> Result<proof::RedAgain> {

@@ -23,7 +23,7 @@ use crate::{
         merge::MergeProof,
     },
     model::{Sha, evidence::Audit, pull::PullState},
-    render::pr,
+    render::{self, pr},
     store::Claim,
 };
 
@@ -217,12 +217,8 @@ pub(super) async fn landed(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen,
         tested_base,
     };
     let verdict = landed.verdict();
-    ctx.record(claim, Some(sha), kind::LANDED, &format!("{verdict:?}"), &landed)?;
-    ctx.say(
-        Some(facts.id()),
-        "landed",
-        [crate::render::story::landed(verdict).to_owned()],
-    );
+    ctx.record(claim, Some(sha), kind::LANDED, render::story::landed(verdict), &landed)?;
+    ctx.say(Some(facts.id()), "landed", [render::story::landed(verdict).to_owned()]);
     Ok(())
 }
 

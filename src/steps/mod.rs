@@ -11,6 +11,7 @@ mod by_ci;
 pub mod check;
 mod culprit;
 mod diff;
+mod doubts;
 pub mod effect;
 mod evidence;
 mod felt;
@@ -44,6 +45,7 @@ mod tell;
 pub mod triage;
 mod undo;
 pub mod views;
+mod whereabouts;
 
 pub use hands::equipped;
 
@@ -69,7 +71,7 @@ use crate::{
     render::{self, title},
     steps::effect::CrashPoints,
     store::{SignatureRow, Store},
-    text::{Redactor, Untrusted},
+    text::{OwnPlaces, Redactor, Untrusted},
 };
 
 /// Is told each event as it happens.
@@ -102,6 +104,7 @@ impl Ctx {
         crash: CrashPoints,
     ) -> Self {
         let watched = Watched::of(&config, &redactor);
+        let redactor = redactor.with_own(own_places(&config.home.state));
         Self {
             config,
             clock,
@@ -166,13 +169,9 @@ impl Ctx {
         )
     }
 
-    /// Another tick has the lock: it says so and goes on with what is due.
+    /// Another tick has the lock: said here and at the end, and this one goes on with what is due.
     pub fn busy(&self, by: String) {
-        self.say(
-            None,
-            "busy",
-            [format!("another tick has the lock ({by}); nothing to look at")],
-        );
+        tracing::info!("{}", render::story::busy(&by));
         self.report().busy = Some(by);
     }
 
@@ -201,7 +200,7 @@ impl Ctx {
             duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX),
             "tick {}: {}",
             self.tick,
-            exit.meaning()
+            render::story::ended(&report, exit)
         );
         Ok(exit)
     }
@@ -233,8 +232,14 @@ impl Ctx {
     }
 }
 
-/// `discount.py:14, average_discount`
-fn culprit_line(culprit: &Culprit) -> String {
+/// `discount.py:14, average_discount`, where the repository has it.
+fn culprit_line(ctx: &Ctx, row: &SignatureRow) -> Option<String> {
+    let (culprit, note) = whereabouts::shown(ctx, &row.sig, row.culprit.as_ref()?);
+    let note = note.map(|note| format!(" ({note})")).unwrap_or_default();
+    Some(format!("{}{note}", place_line(&culprit)))
+}
+
+fn place_line(culprit: &Culprit) -> String {
     let line = culprit.line.map(|n| format!(":{n}")).unwrap_or_default();
     let function = culprit.function.as_ref().map(|f| format!(", {f}")).unwrap_or_default();
     format!("{}{line}{function}", culprit.file)
@@ -259,12 +264,17 @@ fn title_line(ctx: &Ctx, row: &SignatureRow) -> String {
         return Untrusted::new(&title, &ctx.redactor).line(120);
     }
     let class = title::called(&row.title);
-    let place = row
-        .culprit
-        .as_ref()
-        .map(|c| format!(" in {}", culprit_line(c)))
+    let place = culprit_line(ctx, row)
+        .map(|place| format!(" in {place}"))
         .unwrap_or_default();
     Untrusted::new(&format!("{class}{place}"), &ctx.redactor).line(120)
+}
+
+/// The state by the path that we use, and by the one that programs in it see.
+fn own_places(state: &Path) -> OwnPlaces {
+    let real = state.canonicalize().ok();
+    let paths = [Some(state), real.as_deref()];
+    OwnPlaces::new(paths.into_iter().flatten().filter_map(Path::to_str))
 }
 
 /// A directory that only its owner can look into.

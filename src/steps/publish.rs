@@ -12,6 +12,7 @@ use super::{
     effect::{Acted, Effect, EffectKind, effect},
     hands::github_name,
     landing::acted,
+    whereabouts,
 };
 use crate::{
     adapters::{
@@ -381,6 +382,8 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
     };
     let ignored = ignored_checks(facts, seen, &policy);
     let error = title::class(&row.title);
+    let place = facts.cause.culprit.as_ref();
+    let place = place.map(|culprit| whereabouts::shown(ctx, &row.sig, culprit));
     let words = PrWords {
         readers,
         next: what_next(&policy, needs.as_deref(), repo.observe_min),
@@ -389,7 +392,8 @@ fn page(ctx: &Ctx, facts: &Facts, seen: &Seen, n: u32) -> Result<Page> {
         base: &attempt.attempt.base,
         broke: Broke {
             error: error.as_deref(),
-            culprit: facts.cause.culprit.as_ref(),
+            culprit: place.as_ref().map(|(culprit, _)| culprit),
+            not_there: place.as_ref().and_then(|(_, note)| note.as_deref()),
             place: None,
             count: facts.cause.count,
             requests: None,

@@ -11,7 +11,11 @@ use crate::{
 /// Notes that a message of this status was sent.
 pub fn told(report: &mut Report, incident: &IncidentId, status: Status) {
     match status {
-        Status::NeedsYou | Status::TakenBack | Status::Frozen => report.to_person.push(incident.clone()),
+        Status::TakenBack => {
+            report.to_person.push(incident.clone());
+            report.taken_back.push(incident.clone());
+        }
+        Status::NeedsYou | Status::Frozen => report.to_person.push(incident.clone()),
         Status::Budget => report.out_of_budget.push(incident.clone()),
         Status::Inventory
         | Status::DraftReady

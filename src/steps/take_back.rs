@@ -109,8 +109,8 @@ pub(super) async fn make(ctx: &Ctx, claim: &Claim, facts: &Facts, seen: &Seen, m
         Replay::Clean { tree } if mirror.tree_of(base).await? == tree => Revert { gone: true, ..none },
         Replay::Clean { tree } => commit(ctx, claim, facts, &mirror, merged, none, tree).await?,
     };
-    let verdict = format!("{:?}", revert.restores);
-    ctx.record(claim, revert.head.as_ref(), kind::REVERT, &verdict, &revert)?;
+    let verdict = revert.restores.words();
+    ctx.record(claim, revert.head.as_ref(), kind::REVERT, verdict, &revert)?;
     ctx.say(
         Some(facts.id()),
         "revert",

@@ -12,11 +12,11 @@ use super::{
 use crate::{
     decide::{
         dedup,
-        facts::{Facts, Seen, Status, keys},
+        facts::{Facts, Failure, Seen, Status, keys},
         next::OVER,
     },
     model::{IncidentId, PullNumber},
-    render::mail::{Guess, MailWords, PullLine, mail as render_mail},
+    render::mail::{Guess, MailWords, PullLine, attempts, mail as render_mail},
     store::Claim,
     text::{Untrusted, named},
 };
@@ -80,6 +80,7 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
     words.last = Some(felt.last);
     words.flaps = cause.flaps();
     words.asks = ctx.asks_models(&facts.incident.repo);
+    words.lacks = ctx.lacks_models(&facts.incident.repo);
     words.provider = look::provider(&row).map(str::to_owned);
     (words.broken, words.shown) = (felt.broken, felt.shown);
     (words.lines, words.more) = (felt.lines, felt.more);
@@ -120,14 +121,9 @@ fn words(ctx: &Ctx, facts: &Facts, status: Status, why: &str) -> Result<MailWord
             words.expected = Some(watch.rate_before * hours);
         }
     }
-    words.did = facts
-        .attempts
-        .iter()
-        .filter_map(|a| {
-            let failure = a.failure()?;
-            Some(format!("attempt {} was refused: {}", a.attempt.n, failure.sentence()))
-        })
-        .collect();
+    let failed = facts.attempts.iter();
+    let failed: Vec<(u32, Failure)> = failed.filter_map(|a| Some((a.attempt.n, a.failure()?))).collect();
+    words.did = attempts(&failed);
     Ok(words)
 }
 
@@ -139,9 +135,9 @@ fn guess(ctx: &Ctx, facts: &Facts, status: Status) -> Option<Guess> {
     };
     let handed_over = status == Status::NeedsYou && facts.pull.is_none();
     let mut attempts = facts.attempts.iter().rev().filter(|_| handed_over);
-    let said = attempts.find(|a| !a.attempt.said.trim().is_empty());
+    let said = attempts.find(|a| !a.attempt.said_cause().is_empty());
     let triage = || facts.triage.as_ref().filter(|t| !t.root_cause.is_empty());
-    said.map(|a| of(&a.attempt.agent, &a.attempt.said))
+    said.map(|a| of(&a.attempt.agent, a.attempt.said_cause()))
         .or_else(|| triage().map(|t| of("triage", &t.root_cause)))
 }
 

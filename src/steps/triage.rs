@@ -18,7 +18,7 @@ use crate::{
     model::{Mode, Signature, Slot, incident::Incident, incident::Triage},
     render::prompt::{TriageContext, TriageGroup},
     store::{SignatureRow, TriageLock, locks::Tried},
-    text::{Redactor, Untrusted},
+    text::{Redactor, Untrusted, short},
 };
 
 /// Causes put before triage in one call: all that one look may open.
@@ -195,8 +195,7 @@ fn store(ctx: &Ctx, batch: &[&(Incident, Facts)], verdicts: &Result<Vec<Triage>,
 }
 
 fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    line.chars().take(100).collect()
+    short(text.lines().next().unwrap_or_default(), 100)
 }
 
 /// What an agent that reads no prompt gets.
@@ -248,7 +247,7 @@ fn group(redactor: &Redactor, row: &SignatureRow, before: &[String]) -> TriageGr
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         template: untrusted(&row.template),
-        culprit: row.culprit.as_ref().map(|c| untrusted(&super::culprit_line(c))),
+        culprit: row.culprit.as_ref().map(|c| untrusted(&super::place_line(c))),
         samples: row.samples.iter().map(|s| untrusted(s)).collect(),
         before: fitting(before).map(|text| untrusted(text)).collect(),
     }

@@ -49,15 +49,10 @@ pub(super) fn console_inert(line: &str) -> String {
 
 /// Line breaks become one space each, the length is bounded in characters.
 fn one_line(text: &str, max: usize) -> String {
-    let mut line = String::new();
-    for (n, c) in super::clean(text).trim().chars().enumerate() {
-        if n >= max {
-            line.push('…');
-            break;
-        }
-        line.push(if c == '\n' || c == '\t' { ' ' } else { c });
-    }
-    line
+    super::short(
+        &super::clean(text).trim().replace(['\n', '\t'], " "),
+        max.saturating_add(1),
+    )
 }
 
 /// Markers by which a CI host skips its checks, in any place of a message.

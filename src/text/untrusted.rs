@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Redactor, clean, inert::console_inert};
+use super::{Redactor, clean, inert::console_inert, short};
 
 /// Cleaned and redacted text from outside. Still hostile: never a path, flag, shell word or verdict.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,12 +18,7 @@ impl Untrusted {
     /// For a log field, a terminal line or a stored row: one line, controls visible, at most `max` characters, never
     /// a command of a CI host.
     pub fn line(&self, max: usize) -> String {
-        let mut line = console_inert(&self.0.replace('\n', "\\n"));
-        if line.chars().count() > max {
-            line = line.chars().take(max.saturating_sub(1)).collect();
-            line.push('…');
-        }
-        line
+        short(&console_inert(&self.0.replace('\n', "\\n")), max)
     }
 
     /// The same within a sentence of ours, as a quotation that it cannot end; empty where nothing was said.

@@ -369,3 +369,50 @@ fn a_page_that_is_well_again_before_the_rest_is_told_as_that() {
         "the rest ends with the incident: {over}"
     );
 }
+
+/// Two good looks within a minute are no half hour: until then status says when it is over, and whose move it is.
+#[test]
+fn what_is_well_again_says_when_it_is_over() {
+    let mut street = Street::new(
+        |url| json!({ "repos": { "site": { "health": [{ "url": format!("{url}/page") }] } }, "notify": { "file": "mail" } }),
+    );
+    street.answer("/page", 500, &"");
+    let (code, text) = street.run(&["--observe"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        !text.contains("handled") && text.contains("1 incident opened and told to nobody yet"),
+        "{text}"
+    );
+    assert!(street.mails().is_empty());
+    street.step(1);
+    let (code, text) = street.run(&[]);
+    assert_eq!(code, 1, "{text}");
+    assert!(
+        text.contains("something newly needs a person") && !text.contains("rolled back"),
+        "{text}"
+    );
+    assert_eq!(told(&street, "needs you"), 1, "{text}");
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("you move next"), "{status}");
+    street.answer("/page", 200, &"");
+    let down = street.now;
+    for minutes in [1, 1, 10] {
+        street.step(minutes);
+        let (code, text) = street.run(&[]);
+        assert_eq!(code, 0, "{text}");
+        let (_, status) = street.run(&["status"]);
+        let over = (down + chrono::TimeDelta::minutes(29))
+            .format("after %H:%M")
+            .to_string();
+        assert!(status.contains(&over), "{over}: {status}");
+        assert!(
+            status.contains("tick moves next") && !status.contains("you move next"),
+            "{status}"
+        );
+    }
+    street.step(20);
+    street.run(&[]);
+    let (_, status) = street.run(&["status"]);
+    assert!(status.contains("site observe healthy"), "{status}");
+    assert_eq!(told(&street, "over"), 1, "{:?}", street.mails());
+}

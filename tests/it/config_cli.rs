@@ -196,20 +196,6 @@ fn what_would_fail_in_the_night_is_told_by_the_check() {
             "is used for something else already",
         ),
         (r#"{"dirs": {"logs": "."}}"#.into(), vec![], "holds the home itself"),
-        ("{}".into(), vec![("prompts/fix.md", "{{ nope }}")], "nope"),
-        (
-            "{}".into(),
-            vec![("collectors/gate.jq", "{wake: now}")],
-            "collectors/gate.jq",
-        ),
-        (probe("env"), vec![], "repos.web.health[0].expect.jq"),
-        (probe("input"), vec![], "repos.web.health[0].expect.jq"),
-        (probe("halt"), vec![], "repos.web.health[0].expect.jq"),
-        (
-            r#"{"repos": {"web": {"collectors": {"own": {}}}}}"#.into(),
-            vec![("collectors/own.json", "{}"), ("collectors/own.jq", ".")],
-            "repos.web.collectors.own",
-        ),
         (re("."), vec![], "matches every check"),
         (re(".+"), vec![], "matches every check"),
         (re("[a-z]"), vec![], "matches every check"),
@@ -226,6 +212,29 @@ fn what_would_fail_in_the_night_is_told_by_the_check() {
         assert_eq!(code, Some(78), "{config} {more:?}\n{text}");
         assert!(text.contains(word), "{word:?} is not said of {config}\n{text}");
         assert!(!text.contains("redacted"), "{text}");
+    }
+    // With these a tick runs, and says itself where it is blind.
+    let blind: Vec<Case<'_>> = vec![
+        ("{}".into(), vec![("prompts/fix.md", "{{ nope }}")], "nope"),
+        (
+            "{}".into(),
+            vec![("collectors/gate.jq", "{wake: now}")],
+            "collectors/gate.jq",
+        ),
+        (probe("env"), vec![], "repos.web.health[0].expect.jq"),
+        (probe("input"), vec![], "repos.web.health[0].expect.jq"),
+        (probe("halt"), vec![], "repos.web.health[0].expect.jq"),
+        (
+            r#"{"repos": {"web": {"collectors": {"own": {}}}}}"#.into(),
+            vec![("collectors/own.json", "{}"), ("collectors/own.jq", ".")],
+            "repos.web.collectors.own",
+        ),
+    ];
+    for (config, more, word) in blind {
+        let (code, text) = checked(&config, &more);
+        assert_eq!(code, Some(3), "{config} {more:?}\n{text}");
+        assert!(text.contains(word) && text.contains("a tick runs too"), "{text}");
+        assert!(!text.contains("nothing was run"), "{text}");
     }
     let (code, text) = checked(&re("^codecov/"), &[]);
     assert_eq!(code, Some(0), "{text}");
@@ -264,4 +273,70 @@ fn a_key_may_be_asked_for_as_the_readme_spells_it() {
         text.contains("repos.*.health[].url") && !text.contains("not set"),
         "{text}"
     );
+}
+
+/// What the check refuses, a tick refuses: a value that is not given is a mistake of the file, like any other, and told with it.
+#[test]
+fn what_a_collector_lacks_is_told_with_all_else_and_by_the_tick_too() {
+    let home = home_with(
+        r#"{ "repos": { "web": { "health": [{ "url": "https://a.example", "expect": { "jq": "halt" } }],
+             "collectors": { "sentry": {}, "nagios-xi": {}, "statuspage": {}, "alertmanager": { "values": { "url": "http://127.0.0.1:1" } } } } } }"#,
+    );
+    let check = run(
+        home.path(),
+        &["--home", home.path().to_str().unwrap(), "config", "check"],
+    );
+    assert_eq!(check.code, 78, "{}", check.err);
+    insta::assert_snapshot!(check.err, @r#"
+    config.json has 5 problems; nothing was run
+      repos.web.collectors.nagios-xi  is not a declared collector (there is:
+                                      alertmanager, exceptions, sentry, statuspage);
+                                      for example collectors/nagios-xi.json and
+                                      collectors/nagios-xi.jq
+      repos.web.collectors.sentry.secrets.token
+                                      names SENTRY_AUTH_TOKEN, which is not set in
+                                      the environment or .env; for example
+                                      SENTRY_AUTH_TOKEN=… in .env
+      repos.web.collectors.sentry.values.org
+                                      is not given, and SENTRY_ORG is not set in the
+                                      environment or .env; for example "acme"
+      repos.web.collectors.statuspage.values.url
+                                      is not given, and collectors/statuspage.json
+                                      asks for it; for example
+                                      "https://www.githubstatus.com/api/v2/summary.json"
+      repos.web.health[0].expect.jq   the program does not compile: filter "halt" is
+                                      not known here; for example ".ok == true"
+    exit 78: configuration missing, wrong or newer than this tick
+    "#);
+    let tick = run(home.path(), &["--home", home.path().to_str().unwrap()]);
+    assert_eq!(tick.code, 78, "{}", tick.err);
+    assert!(tick.err.contains("collectors.statuspage.values.url"), "{}", tick.err);
+}
+
+#[test]
+fn a_key_that_is_not_set_is_explained_with_its_default_and_a_wrong_one_with_the_right() {
+    let home = home_with("{}");
+    let explain = |key: &str| {
+        run(
+            home.path(),
+            &["--home", home.path().to_str().unwrap(), "config", "explain", key],
+        )
+    };
+    let ran = explain("limits.usd_per_day");
+    assert!(
+        ran.out.contains("now       5.0 (not set, so the default holds)"),
+        "{}",
+        ran.out
+    );
+    let ran = explain("repos.web.branch");
+    assert!(ran.out.contains("now       not set"), "{}", ran.out);
+    for (wrong, right) in [
+        ("limit.usd_per_day", "there is: limits"),
+        ("limits.usd_per_dy", "below limits there is: usd_per_day"),
+        ("limits.nothing", "usd_per_month"),
+        ("repos.web.helth[0].url", "below repos.web there is: health"),
+    ] {
+        let ran = explain(wrong);
+        assert!(ran.code == 64 && ran.err.contains(right), "{wrong}: {}", ran.err);
+    }
 }

@@ -208,6 +208,107 @@ fn an_interrupt_leaves_nothing_behind() {
     assert_eq!(tick::demo::children::strays(room.0.path()), Vec::<String>::new());
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the program has to be killed while it runs")]
+fn what_a_killed_demo_leaves_is_cleared_by_the_next() {
+    let room = Room::new();
+    let tmp = room.path("tmp");
+    fs::create_dir(&tmp).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_tick"))
+        .env_clear()
+        .env("PATH", path_variable())
+        .env("TMPDIR", &tmp)
+        .arg("demo")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    // In the middle of a tick.
+    assert!(lines.any(|line| line.contains("UNHEALTHY")), "it did not get that far");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ticks = || {
+        let strays = tick::demo::children::strays(&tmp);
+        strays
+            .into_iter()
+            .filter(|line| line.contains("--ends-with-stdin"))
+            .count()
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while ticks() > 0 {
+        assert!(std::time::Instant::now() < deadline, "its tick goes on");
+        std::thread::yield_now();
+    }
+    assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1, "its world stays");
+    // Somebody else's folder of such a name, and no world of a demo's.
+    let other = tmp.join("tick-world-0123456789abcdef");
+    fs::create_dir(&other).unwrap();
+    let next = assert_cmd::Command::new(env!("CARGO_BIN_EXE_tick"))
+        .env_clear()
+        .env("PATH", path_variable())
+        .env("TMPDIR", &tmp)
+        .arg("demo")
+        .output()
+        .unwrap();
+    let text = said(&next);
+    assert_eq!(next.status.code(), Some(0), "{}", shown(&next));
+    assert!(text.contains("cleared  1 world of demos that were killed"), "{text}");
+    let left: Vec<_> = fs::read_dir(&tmp).unwrap().flatten().map(|e| e.path()).collect();
+    assert_eq!(left, [other]);
+    assert_eq!(tick::demo::children::strays(&tmp), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_rehearsed_is_named_with_how_to_mend_it() {
+    let room = Room::new();
+    let agent = room.program("agent", "#!/bin/sh\nexit 1\n");
+    let agent = format!("command:{}", agent.display());
+    for name in ["empty", "plain"] {
+        fs::create_dir(room.path(name)).unwrap();
+    }
+    let init = assert_cmd::Command::new("git")
+        .args(["init", "-q", "-b", "main"])
+        .arg(room.path("empty"))
+        .output();
+    assert!(init.unwrap().status.success());
+    for (repo, test, parts) in [
+        (
+            "empty",
+            "npm test",
+            ["rehearse on", "has no commit on main", "commit your files"],
+        ),
+        (
+            "plain",
+            "npm test",
+            ["rehearse on", "is no git repository", "holds .git"],
+        ),
+        (
+            "empty",
+            "cd tests && npm test",
+            [
+                "--test",
+                "begins with cd, which only a shell knows",
+                "npm --prefix web test",
+            ],
+        ),
+        ("empty", "source x", ["--test", "begins with source", "without a shell"]),
+        (
+            "empty",
+            "npm test | cat",
+            ["--test", "needs a shell (an unquoted pipe)", "without a shell"],
+        ),
+        ("empty", "", ["--test", "is empty", "npm test"]),
+    ] {
+        let output = room.demo(&["--repo", repo, "--test", test, "--agent", &agent], &[]);
+        let text = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{}", shown(&output));
+        for part in parts {
+            assert!(text.contains(part), "{test}: {part}\n{text}");
+        }
+        assert!(!text.contains("http-backend") && !text.contains("--signal"), "{text}");
+    }
+}
+
 /// An agent that finds every failure a bug, approves everything, and fixes as `fix` says.
 fn agent(fix: &str) -> String {
     format!(

@@ -79,3 +79,39 @@ fn a_switch_that_is_gone_changes_nothing_and_its_address_is_shown_nowhere() {
         "{text}"
     );
 }
+
+#[test]
+fn a_tick_that_finds_another_at_work_says_so_and_is_no_beat() {
+    let mut street = Street::new(|url| json!({ "mode": "observe", "repos": { "shop": tracked(url, "/shop") } }));
+    let (address, asked) = switch();
+    street.env(&format!("HEARTBEAT_URL={address}\n"));
+    street.errors("/shop", &[]);
+    assert_eq!(street.run(&[]).0, 0);
+    asked.lock().unwrap().clear();
+    let lock = std::fs::OpenOptions::new()
+        .write(true)
+        .open(street.home().join("state/locks/tick"))
+        .unwrap();
+    std::fs::write(street.home().join("state/locks/tick"), "pid 4121, since 03:00:02").unwrap();
+    fs2::FileExt::try_lock_exclusive(&lock).unwrap();
+    street.step(15);
+    let output = street.tick(&[]);
+    let text = shown(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let said = "another tick has the lock (pid 4121, since 03:00:02); this one does not look";
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        format!("{said}; 0 model calls\n")
+    );
+    let logs = std::fs::read_dir(street.home().join("logs"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let newest = logs
+        .filter(|path| path.extension().is_some_and(|end| end == "log"))
+        .max()
+        .unwrap();
+    let log = std::fs::read_to_string(&newest).unwrap();
+    assert!(log.contains(said) && !log.to_lowercase().contains("healthy"), "{log}");
+    assert_eq!(asked.lock().unwrap().len(), 0);
+}

@@ -211,3 +211,43 @@ fn the_form_of_snapshots_is_documented_in_full() {
         assert_eq!(named, fields, "{heading}");
     }
 }
+
+/// The example runs as it stands, and each of its answers has the form that the page links.
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the page's own program is run as its reader runs it"
+)]
+fn the_example_of_an_agent_answers_in_every_role() {
+    let Some(python) = crate::support::program("python3") else {
+        return crate::support::lacks("python3");
+    };
+    let page = read("docs/AGENTS-CONTRACT.md");
+    let (_, rest) = page.split_once("```python\n").unwrap();
+    let (program, _) = rest.split_once("```").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(at("agent.py"), program).unwrap();
+    let head = "3f9c2b7d1e0a4856b9c3d2e1f0a7b6c5d4e3f201";
+    let asked = serde_json::json!({ "groups": [{ "signature": "7f3a91c07f3a91c0", "repo": "web" }], "head_sha": head });
+    std::fs::write(at("input.json"), asked.to_string()).unwrap();
+    for role in ["triage", "fix", "audit"] {
+        let form = format!("prompts/schemas/{role}.json");
+        assert!(page.contains(&format!("(../{form})")), "{form} is not linked");
+        let output = std::process::Command::new(&python)
+            .arg(at("agent.py"))
+            .env("TICK_ROLE", role)
+            .env("TICK_INPUT", at("input.json"))
+            .output()
+            .unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{role}: {error}: {}", String::from_utf8_lossy(&output.stderr)));
+        let schema = serde_json::from_str(&read(&form)).unwrap();
+        let errors: Vec<String> = jsonschema::validator_for(&schema)
+            .unwrap()
+            .iter_errors(&answer)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(errors, Vec::<String>::new(), "{role}");
+    }
+}

@@ -179,7 +179,7 @@ pub async fn run_agent(call: AgentCall<'_>) -> AgentRun {
         AgentKind::Command => command::parse(&raw),
     };
     let outcome = match kept {
-        Ok(()) => judge(parsed.outcome, call.schema, call.redactor),
+        Ok(()) => judge(parsed.outcome, call.role, call.schema, call.redactor),
         // A run that nobody can look at later does not count, and a full disk is not the agent's fault.
         Err(error) => AgentOutcome::Infrastructure(line(&format!("{error:#}"), call.redactor)),
     };
@@ -256,11 +256,14 @@ pub fn fuzz(bytes: &[u8]) {
 }
 
 /// A reply counts when it fits the schema; every text that leaves is cleaned and redacted.
-fn judge(outcome: AgentOutcome, schema: &str, redactor: &Redactor) -> AgentOutcome {
+fn judge(outcome: AgentOutcome, role: Role, schema: &str, redactor: &Redactor) -> AgentOutcome {
     match outcome {
         AgentOutcome::Reply(reply) => match schema::check(schema, &reply) {
             Ok(()) => AgentOutcome::Reply(redacted(reply, redactor)),
-            Err(why) => AgentOutcome::Failed(line(&format!("its reply does not fit: {why}"), redactor)),
+            Err(why) => {
+                let form = format!("prompts/schemas/{}.json", role.name());
+                AgentOutcome::Failed(line(&format!("its reply does not fit {form}: {why}"), redactor))
+            }
         },
         AgentOutcome::Infrastructure(why) => AgentOutcome::Infrastructure(line(&why, redactor)),
         AgentOutcome::Failed(why) => AgentOutcome::Failed(line(&why, redactor)),

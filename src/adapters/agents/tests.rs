@@ -369,7 +369,12 @@ fn what_leaves_fits_the_schema_and_is_redacted() {
             "reasons":["my token is canary-not-a-real-secret\u001b[31m"]}"#,
     )
     .unwrap();
-    let AgentOutcome::Reply(kept) = judge(AgentOutcome::Reply(reply.clone()), schema(Role::Audit), &redactor) else {
+    let AgentOutcome::Reply(kept) = judge(
+        AgentOutcome::Reply(reply.clone()),
+        Role::Audit,
+        schema(Role::Audit),
+        &redactor,
+    ) else {
         panic!("it fits");
     };
     assert_eq!(kept["head_sha"], reply["head_sha"]);
@@ -380,11 +385,12 @@ fn what_leaves_fits_the_schema_and_is_redacted() {
     );
 
     let wrong = serde_json::json!({"verdict": "approve", "sha": "canary-not-a-real-secret"});
-    let outcome = judge(AgentOutcome::Reply(wrong), schema(Role::Audit), &redactor);
+    let outcome = judge(AgentOutcome::Reply(wrong), Role::Audit, schema(Role::Audit), &redactor);
     check(&outcome, "failed its reply does not fit");
     assert!(!word(&outcome).contains("canary-not-a-real"), "{outcome:?}");
     let outcome = judge(
         AgentOutcome::Failed("canary-not-a-real-secret\nx".into()),
+        Role::Audit,
         "",
         &redactor,
     );

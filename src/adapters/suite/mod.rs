@@ -269,13 +269,7 @@ fn name_of(id: &str, redactor: &Redactor) -> String {
 }
 
 fn shown(raw: &str, redactor: &Redactor, max: usize) -> String {
-    let text = redactor.redact(&text::clean(raw));
-    if text.chars().count() <= max {
-        return text;
-    }
-    let mut cut: String = text.chars().take(max).collect();
-    cut.push('…');
-    cut
+    text::short(&redactor.redact(&text::clean(raw)), max)
 }
 
 /// The end of a traceback: the error stands last.

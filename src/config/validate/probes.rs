@@ -240,8 +240,8 @@ impl Checks<'_> {
         let mut uses = Vec::new();
         for (name, raw) in &raw.collectors {
             let here = at.key(name);
-            if !self.context.collectors.contains(name) {
-                let known: Vec<&str> = self.context.collectors.iter().map(String::as_str).collect();
+            if !self.context.collectors.contains_key(name) {
+                let known: Vec<&str> = self.context.collectors.keys().map(String::as_str).collect();
                 let what = format!("is not a declared collector (there is: {})", known.join(", "));
                 self.problem(
                     here.clone(),
@@ -269,6 +269,7 @@ impl Checks<'_> {
                     (Kind::Value { .. }, None) => {}
                 }
             }
+            self.placeholders(name, &here, &values, &variables);
             let secrets = variables
                 .iter()
                 .filter_map(|(key, variable)| Some((key.clone(), self.secret(variable, at_secrets.key(key))?)))

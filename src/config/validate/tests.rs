@@ -415,7 +415,7 @@ fn a_project_on_vercel_needs_its_token_and_names_that_can_be() {
         let context = Context {
             env: &env,
             home: &Home::at(Path::new("/nonexistent")),
-            collectors: BTreeSet::new(),
+            collectors: BTreeMap::new(),
             patterns: None,
         };
         validate(&root(text), &context)

@@ -17,6 +17,11 @@ mod code;
 mod collect;
 mod content;
 mod data;
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
+)]
+mod doubt;
 mod executable;
 mod golden;
 mod grow;
@@ -32,6 +37,7 @@ mod kind;
 mod lex;
 mod lines;
 mod listed;
+mod marks;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a tree of syntax has many kinds of nodes, and a rule names those that it is about"
@@ -74,12 +80,15 @@ mod figures_tests;
 #[cfg(test)]
 mod forms_tests;
 #[cfg(test)]
+mod marks_tests;
+#[cfg(test)]
 mod size_tests;
 #[cfg(test)]
 mod spelling_tests;
 #[cfg(test)]
 mod touched_tests;
 
+pub use doubt::{answers_with_an_error, looks_at_source, only_adds};
 pub use executable::{acts, check_nothing, is_executable};
 pub use kind::{Kind, Kinds, Language};
 pub use path::{BadGlob, PathSet, SENSITIVE, normal};
@@ -225,6 +234,8 @@ struct Hit {
     was: String,
     is: String,
     why: String,
+    /// What did it, in the words of the base and of the head, where that may stand in another line.
+    by: [String; 2],
 }
 
 impl Hit {
@@ -236,6 +247,7 @@ impl Hit {
             was: String::new(),
             is: String::new(),
             why,
+            by: [String::new(), String::new()],
         }
     }
 
@@ -246,6 +258,11 @@ impl Hit {
 
     fn is(mut self, is: &str) -> Self {
         is.clone_into(&mut self.is);
+        self
+    }
+
+    fn by(mut self, was: &str, is: &str) -> Self {
+        self.by = [was.to_owned(), is.to_owned()];
         self
     }
 

@@ -8,6 +8,7 @@ use super::{
     by_line,
     collect::Collect,
     inventory::{Answer, Foreign, Inventory, TestFile, compare, fewer_inputs, inventory, rewritten, skipping_hooks},
+    marks,
     path::normal,
     syntax::{Ast, Grammar, Kind as Node, parse},
     view::{File, Trees},
@@ -98,6 +99,7 @@ pub(super) fn check(
     hits.extend(lost_examples(files, trees));
     let names = renames(files, trees);
     hits.extend(compare(&tests, &names).into_iter().map(|(n, hit)| (places[n], hit)));
+    marks::show(files, &mut hits);
     hits
 }
 
@@ -217,7 +219,8 @@ fn lost_examples(files: &[File<'_>], trees: &Trees<'_>) -> Vec<(usize, Hit)> {
         let python = new.grammar == Grammar::Python && skips(file.new) > skips(file.old);
         if rust || python {
             let why = "an example in the documentation is not run any more";
-            out.push((at, Hit::new("skip-added", GuardVerdict::Reject, why.to_owned())));
+            let hit = Hit::new("skip-added", GuardVerdict::Reject, why.to_owned()).at(1);
+            out.push((at, hit.by("", "```ignore ```text no_run compile_fail doctest SKIP")));
         }
     }
     out

@@ -171,9 +171,12 @@ pub(super) fn watch_until_over(facts: &Facts, why: &str, now: DateTime<Utc>) -> 
 pub(super) fn until_over(facts: &Facts, why: &str, now: DateTime<Utc>, outcome: IncidentOutcome) -> Next {
     over(facts, outcome).unwrap_or_else(|| Next::Wait {
         until: now + TimeDelta::minutes(10),
-        why: format!("{why}; a person moves next, and tick says when it is over"),
+        why: format!("{why}; a person moves next, {SAYS_WHEN_OVER}"),
     })
 }
+
+/// The end of why something waits that a person has and tick watches.
+pub const SAYS_WHEN_OVER: &str = "and tick says when it is over";
 
 /// For how long it has to be quiet. What came back within the day is given longer each time, so that what comes and goes is
 /// one open incident and not a message for each turn: of one cause at most two are over within a day.

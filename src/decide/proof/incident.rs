@@ -44,6 +44,27 @@ impl IncidentFacts {
     }
 }
 
+impl IncidentFacts {
+    /// Type of its error, as short as sources agree on.
+    pub(super) fn error(&self) -> Option<&str> {
+        self.exception.as_ref().map(|(kind, _)| short(kind))
+    }
+
+    /// The failure says the incident's error somewhere: by itself, or through the check that met it.
+    pub(super) fn is_told_by(&self, result: &TestResult) -> bool {
+        let Some((kind, said)) = &self.exception else {
+            return true;
+        };
+        let kind = short(kind);
+        let first = said.lines().next().unwrap_or_default().trim();
+        let says = |text: &String| {
+            let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            words.into_iter().any(|word| word == kind) || first.len() > 8 && text.contains(first)
+        };
+        is_incident(result, self) || [&result.message, &result.trace, &result.kind].into_iter().any(says)
+    }
+}
+
 /// Type and message of the exception that a text reports, as its language prints it.
 fn exception_in(text: &str) -> Option<(String, String)> {
     let pair = |found: regex::Captures<'_>| {

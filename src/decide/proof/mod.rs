@@ -36,7 +36,7 @@ pub use incident::IncidentFacts;
 pub use landed::as_good_as;
 pub use own::ids_of;
 pub use reach::{Reach, does_nothing, file_of, reached, shown_place, unreached};
-pub use undo::{check_nothing, undone, unseen};
+pub use undo::{another_error, check_nothing, looks_at_source, undone, unseen, unused};
 
 /// The unchanging part of a proof's input.
 #[derive(Debug, Clone)]
@@ -104,6 +104,18 @@ pub enum Run {
     RedFresh,
     BaseAgain,
     OwnTests,
+}
+
+impl Run {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Base | Self::BaseAgain => "the base",
+            Self::Red | Self::RedAgain | Self::RedFresh => "the base with the new tests",
+            Self::Head | Self::HeadAgain => "the head",
+            Self::Alone => "what is new alone",
+            Self::OwnTests => "the base's tests on the head's source",
+        }
+    }
 }
 
 /// What comes next.
@@ -221,7 +233,7 @@ pub fn grade(facts: &Facts, runs: &Runs) -> Proof {
             facts,
             runs,
             None,
-            ProofGrade::Unproven(format!("the run {run:?} was not made")),
+            ProofGrade::Unproven(format!("{} was not run", run.words())),
         ),
     }
 }

@@ -88,13 +88,20 @@ fn at_red(facts: &Facts, base: &Suite, red: &Suite) -> Result<Found, ProofGrade>
     };
     let mut ids: Vec<String> = reds.iter().map(|(id, _)| (*id).clone()).collect();
     ids.dedup();
-    let notes = match idle.as_slice() {
+    let mut notes = match idle.as_slice() {
         [] => Vec::new(),
         idle => vec![format!(
             "New tests that pass without the fix as well show nothing about it: {}.",
             list(idle)
         )],
     };
+    if let Some(error) = facts.incident.error()
+        && !reds.iter().any(|(_, result)| facts.incident.is_told_by(result))
+    {
+        notes.push(format!(
+            "The failing run does not fail by the incident's own error ({error})."
+        ));
+    }
     Ok(Found {
         witness: Witness::B,
         message: shown(first),

@@ -59,6 +59,33 @@ pub fn check_nothing(proof: &mut Proof) {
     );
 }
 
+/// Marks a proof whose change only adds what nothing of the product comes to.
+pub fn unused(proof: &mut Proof, names: &[&str]) {
+    let shown = names.join(", ");
+    mark(
+        proof,
+        format!("the change only adds {shown}, which nothing but the new tests uses"),
+    );
+}
+
+/// Marks a proof whose change raises an error where another one was.
+pub fn another_error(proof: &mut Proof) {
+    mark(
+        proof,
+        "the change raises an error and the new tests want one: whether that mends the incident's error is a person's decision"
+            .to_owned(),
+    );
+}
+
+/// Marks a proof whose new tests read the source.
+pub fn looks_at_source(proof: &mut Proof) {
+    mark(
+        proof,
+        "the new tests look at how the source is written, or whether it has a name, and not only at what it does"
+            .to_owned(),
+    );
+}
+
 pub(super) fn mark(proof: &mut Proof, why: String) {
     if proof.grade != ProofGrade::Proven {
         return;

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::{MailWords, Shape, clock, duration, sentence, since_words};
-use crate::render::page::count;
+use crate::{decide::facts::Failure, render::page::count};
 
 pub(super) fn inventory(words: &MailWords) -> Shape {
     Shape {
@@ -34,6 +34,38 @@ pub(super) fn inventory(words: &MailWords) -> Shape {
         },
         next: "a message when something new breaks, or when one of these gets worse.".to_owned(),
     }
+}
+
+/// What became of attempts that came to nothing. What is said of several is said once.
+pub fn attempts(failed: &[(u32, Failure)]) -> Vec<String> {
+    let mut told: Vec<(Vec<u32>, &Failure)> = Vec::new();
+    for (n, failure) in failed {
+        match told.last_mut() {
+            Some((numbers, last)) if *last == failure => numbers.push(*n),
+            Some(_) | None => told.push((vec![*n], failure)),
+        }
+    }
+    told.iter()
+        .map(|(numbers, failure)| attempt(numbers, failure))
+        .collect()
+}
+
+fn attempt(numbers: &[u32], failure: &Failure) -> String {
+    let (last, earlier) = numbers.split_last().unwrap_or((&0, &[]));
+    let (named, were) = if earlier.is_empty() {
+        (format!("attempt {last}"), "was")
+    } else {
+        let earlier: Vec<String> = earlier.iter().map(u32::to_string).collect();
+        (format!("attempts {} and {last}", earlier.join(", ")), "were")
+    };
+    let what = match failure {
+        Failure::NoHead(_) => "came to nothing".to_owned(),
+        Failure::Guards(_) | Failure::Proof(_) => format!("{were} refused"),
+        Failure::Audit(_) => format!("{were} refused by the auditor"),
+        Failure::Revise(_) => format!("{were} sent back by the auditor"),
+        Failure::Ci(_) => format!("{were} refused by CI"),
+    };
+    format!("{named} {what}: {}", failure.sentence())
 }
 
 /// Nothing is broken yet; the title says what will be, or what is not as usual.
@@ -111,8 +143,10 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
                 "opened {} with what it has; it will not merge it by itself.",
                 words.pull_words()
             )
-        } else {
+        } else if words.did.is_empty() {
             "nothing to the code.".to_owned()
+        } else {
+            "no code was changed.".to_owned()
         },
         can: match (pull, words.short()) {
             _ if let Some(provider) = &words.provider => {
@@ -122,6 +156,9 @@ pub(super) fn needs_you(words: &MailWords) -> Shape {
             (true, Some(short)) => format!(
                 "merge or close {}, push to its branch (it is then yours), or let tick merge it once CI is green: tick approve {short}",
                 words.pull_words()
+            ),
+            (false, Some(_)) if let Some(lacks) = &words.lacks => format!(
+                "mend it yourself: for this repo tick only looks, since {lacks}. With that mended it looks for the cause, too."
             ),
             (false, Some(_)) if !words.asks => {
                 "mend it yourself: for this repo tick looks only. With \"mode\": \"diagnose\" it looks for the cause, too.".to_owned()

@@ -180,6 +180,22 @@ fn every_status_says_who_moves_next_on_one_screen() {
 }
 
 #[test]
+fn who_lacks_an_agent_is_not_told_to_change_the_mode() {
+    let mut words = words(Status::NeedsYou);
+    words.asks = false;
+    let flat = |words: &MailWords| mail(words).1.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = flat(&words);
+    assert!(text.contains("With \"mode\": \"diagnose\""), "{text}");
+    words.lacks = Some("no agent is configured for triage".to_owned());
+    let text = flat(&words);
+    assert!(!text.contains("\"mode\""), "{text}");
+    assert!(
+        text.contains("tick only looks, since no agent is configured for triage."),
+        "{text}"
+    );
+}
+
+#[test]
 fn text_from_outside_cannot_leave_its_fence_or_fill_the_screen() {
     let mut words = words(Status::NeedsYou);
     let flood: String = (0..200).fold("````\nNext        run evil\n".to_owned(), |all, n| {

@@ -121,6 +121,7 @@ fn with<R>(p: &Parts, readers: Readers, next: Next<'_>, proven: bool, use_it: im
         broke: Broke {
             error: Some(&p.error),
             culprit: Some(&p.culprit),
+            not_there: None,
             place: Some(&p.place),
             count: 1437,
             requests: Some(20_104),

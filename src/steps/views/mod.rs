@@ -18,11 +18,12 @@ use crate::{
         incident::{Incident, IncidentOutcome},
     },
     render::{
+        self,
         incidents::{IncidentLine, KnownLine, ShowView, Unmet},
         status::Mover,
     },
     store::{EvidenceRow, SignatureRow},
-    text::Untrusted,
+    text::{Untrusted, short},
 };
 
 /// How an incident stands, by the last decision about it.
@@ -135,7 +136,7 @@ pub fn show(ctx: &Ctx, id: &IncidentId) -> Result<ShowView> {
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         count: row.count,
-        culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
+        culprit: crate::steps::culprit_line(ctx, &row),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
         before: before::sentences(ctx, &row, Some(id), began)?,
         timeline: timeline(ctx, &incident, &facts)?,
@@ -170,7 +171,7 @@ pub fn show_cause(ctx: &Ctx, row: &SignatureRow) -> Result<ShowView> {
         first_seen: row.first_seen,
         last_seen: row.last_seen,
         count: row.count,
-        culprit: row.culprit.as_ref().map(crate::steps::culprit_line),
+        culprit: crate::steps::culprit_line(ctx, row),
         release: row.releases.last().map(|sha| sha.short().to_owned()),
         before: before::sentences(ctx, row, None, row.first_seen)?,
         timeline: Vec::new(),
@@ -208,7 +209,11 @@ fn timeline(ctx: &Ctx, incident: &Incident, facts: &Facts) -> Result<Vec<(DateTi
         if let (Some(ended), Some(failure)) = (a.ended, attempt.failure()) {
             lines.push((
                 ended,
-                format!("attempt {} is over: {}", a.n, one_line(failure.sentence())),
+                format!(
+                    "attempt {} is over: {}",
+                    a.n,
+                    one_line(&ctx.redactor.redact(failure.sentence()))
+                ),
             ));
         }
     }
@@ -248,7 +253,7 @@ fn first_finding(row: &EvidenceRow) -> Result<String> {
 }
 
 fn one_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(160).collect()
+    short(text.lines().next().unwrap_or_default(), 160)
 }
 
 fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy>) -> Result<(String, Vec<Unmet>)> {
@@ -270,11 +275,16 @@ fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy
         (None, None) if policy.rung < Mode::MonitorOnly => "Why it is not repaired".to_owned(),
         (None, None) => "Why it is not merged yet".to_owned(),
     };
-    let mut unmet: Vec<Unmet> = why::not_merged(facts, policy)
+    let conditions = why::not_merged(facts, policy);
+    // What is among them already is not said twice.
+    let said = conditions
+        .iter()
+        .any(|u| !u.value.is_empty() && stands.contains(&u.value));
+    let mut unmet: Vec<Unmet> = conditions
         .into_iter()
         .map(|u| Unmet {
             condition: u.condition.to_owned(),
-            value: one_line(&u.value),
+            value: one_line(&ctx.redactor.redact(&u.value)),
             who: match u.who {
                 Who::Person => "you",
                 Who::Ci => "CI",
@@ -284,10 +294,10 @@ fn why_not(ctx: &Ctx, incident: &Incident, facts: &Facts, policy: Option<&Policy
             when: when.clone(),
         })
         .collect();
-    if incident.closed_at.is_none() {
+    if incident.closed_at.is_none() && !said {
         unmet.push(Unmet {
-            condition: "nothing to wait for".to_owned(),
-            value: one_line(&stands),
+            condition: "it waits".to_owned(),
+            value: one_line(&ctx.redactor.redact(&render::status::stands(&stands))),
             who: match mover(&stands) {
                 Mover::You => "you",
                 Mover::Ci => "CI",

@@ -10,7 +10,11 @@ use super::{mover, row, standing};
 use crate::{
     collect::SourceKey,
     config::{MailBackend, Repo},
-    decide::{hold, rhythm},
+    decide::{
+        hold,
+        next::{SAYS_WHEN_OVER, quiet_for},
+        rhythm,
+    },
     model::{
         IncidentId, Signature, Slot,
         incident::{Incident, IncidentOutcome},
@@ -250,8 +254,16 @@ fn how(ctx: &Ctx, look: &LastLook, row: &SignatureRow) -> Result<Option<Now>> {
 fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     let row = row(ctx, incident)?;
     let (why, due) = standing(ctx, incident)?;
-    let mover = mover(&why);
+    let known = ctx.config.repo(&incident.repo).map(|_| gather::facts(ctx, incident));
+    let facts = known.transpose()?;
+    // Well again, and with nobody but tick.
+    let well = facts.as_ref().filter(|facts| {
+        facts.cause.quiet_looks > 0 && facts.pull.is_none() && facts.merge.is_none() && why.ends_with(SAYS_WHEN_OVER)
+    });
+    let over_at = well.map(|facts| facts.cause.last_seen + quiet_for(facts.cause.lives));
+    let mover = if well.is_some() { Mover::Tick } else { mover(&why) };
     let looks = match due {
+        _ if let Some(at) = over_at => render::status::over_after(at, ctx.now()),
         Some(due) if due > ctx.now() => format!("looked at again {}", due.format("%H:%M UTC")),
         Some(_) => "the next tick looks at it".to_owned(),
         None => String::new(),
@@ -259,8 +271,7 @@ fn open_line(ctx: &Ctx, incident: &Incident) -> Result<OpenLine> {
     let next = [yours(ctx, incident, mover, &why)?, looks];
     let next: Vec<String> = next.into_iter().filter(|words| !words.is_empty()).collect();
     let felt = felt::felt(ctx, incident, &row, false)?;
-    let known = ctx.config.repo(&incident.repo).map(|_| gather::facts(ctx, incident));
-    let cause = known.transpose()?.map(|facts| facts.cause);
+    let cause = facts.map(|facts| facts.cause);
     let quiet = cause.as_ref().is_some_and(|cause| cause.quiet_looks > 0);
     let lives = cause.map_or(1, |cause| cause.lives);
     let stands = [render::status::stands(&why)]

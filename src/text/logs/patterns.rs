@@ -16,6 +16,8 @@ use super::{
 };
 use crate::model::signal::Severity;
 
+mod mend;
+
 const MOST_PATTERNS: usize = 500;
 const EXAMPLE: &str = r#"{"version": 1, "patterns": [{"id": "out-of-stock", "severity": "high", "kind": "runtime", "regex": "no stock left"}]}"#;
 const SHIPPED: &str = include_str!("../../../collectors/patterns.json");
@@ -308,16 +310,11 @@ impl Check<'_> {
     }
 
     fn pattern(&mut self, entry: serde_json::Value) -> Option<Pattern> {
-        const ENTRY: &str =
-            r#"{"id": "no-such-table", "regex": "no such table", "severity": "high", "kind": "runtime"}"#;
-        let raw: Raw = match serde_json::from_value(entry) {
-            Ok(raw) => raw,
-            Err(error) => {
-                self.fault("", error.to_string(), ENTRY);
-                return None;
-            }
-        };
         let before = self.faults.len();
+        let raw = match Raw::deserialize(&entry) {
+            Ok(raw) => raw,
+            Err(error) => self.mended(entry, &error)?,
+        };
         self.names(&raw);
         self.bounds(&raw);
         let regex = self.regex("regex", raw.regex.as_deref());

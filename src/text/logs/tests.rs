@@ -357,7 +357,14 @@ fn every_fault_of_a_file_is_named_at_once() {
             .map(|fault| format!("{}: {}", fault.at, fault.what))
             .collect()
     };
-    let entry = |more: &str| format!(r#"{{"severity": "high", "kind": "runtime", {more}}}"#);
+    let entry = |more: &str| {
+        let severity = if more.contains("severity") {
+            ""
+        } else {
+            r#""severity": "high","#
+        };
+        format!(r#"{{{severity} "kind": "runtime", {more}}}"#)
+    };
     let file = |entries: &[String]| format!(r#"{{"version": 1, "patterns": [{}]}}"#, entries.join(","));
     let wrong = [
         r#""id": "a", "regex": "(open""#,
@@ -375,6 +382,9 @@ fn every_fault_of_a_file_is_named_at_once() {
         r#""id": "l", "regex": "boom""#,
         r#""id": "l", "regex": "boom", "alert": "A 1""#,
         r#""id": "m", "regex": "(a+)+\\1""#,
+        r#""id": "n", "regex": ".*", "severity": "bad", "windoww": 1, "level": 3"#,
+        r#""regex": ["boom"], "alert": "A 1""#,
+        r#""id": 4, "regex": "boom", "window": {"within_seconds": 60}"#,
     ];
     let found = faults(&file(&wrong.map(entry)));
     insta::assert_snapshot!(found.join("\n"), @r#"
@@ -387,12 +397,21 @@ fn every_fault_of_a_file_is_named_at_once() {
     patterns[6].priority: 101 is more than 100
     patterns[7].window.within_seconds: 0 is not between 1 and 86400
     patterns[8].regex: is missing; only a pattern with "level": "error" or "fatal" can do without
-    patterns[9]: unknown field `colour`, expected one of `id`, `alert`, `regex`, `except`, `severity`, `kind`, `priority`, `window`, `level`, `expect_every_minutes`
+    patterns[9].colour: is not a key of a pattern
     patterns[10].regex: "(?:a{1000}){1000}" is too large (more than 1048576 bytes when compiled)
     patterns[11].except: "\b" matches the empty string
     patterns[13].id: "l" stands twice
     patterns[13].alert: "A 1" is no code (letters, digits and -, at most 16)
     patterns[14].regex: "(a+)+\1" is not a regular expression: backreferences are not supported, column 6
+    patterns[15].level: 3 is not one of trace, debug, info, warn, error, fatal
+    patterns[15].severity: "bad" is not one of critical, high, medium, low
+    patterns[15].windoww: is not a key of a pattern
+    patterns[15].regex: ".*" matches the empty string
+    patterns[16].regex: ["boom"] is not a text
+    patterns[16].id: is missing
+    patterns[16].alert: "A 1" is no code (letters, digits and -, at most 16)
+    patterns[17].id: 4 is not a text
+    patterns[17].window: {"within_seconds":60} is not an object of within_seconds and of
     "#);
     insta::assert_snapshot!(
         [

@@ -23,6 +23,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use known::Known;
 
+use super::OwnPlaces;
+
 /// Bytes of a text to be replaced, and what stood there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Hit {
@@ -56,6 +58,7 @@ const MOST_PASSES: usize = 6;
 #[derive(Clone, Default)]
 pub struct Redactor {
     known: Arc<KnownValues>,
+    own: OwnPlaces,
 }
 
 /// Whether the name of a key or the format of a token shows a secret. Personal data is none.
@@ -79,7 +82,21 @@ impl Redactor {
                 values: known.into_iter().cloned().collect(),
                 finder: OnceLock::new(),
             }),
+            own: OwnPlaces::default(),
         }
+    }
+
+    /// The same, which also names what lies in our own folders as people know it.
+    #[must_use]
+    pub fn with_own(mut self, own: OwnPlaces) -> Self {
+        self.own = own;
+        self
+    }
+
+    /// The same without that: what it replaces is a secret or personal.
+    #[must_use]
+    pub fn of_secrets(&self) -> Self {
+        self.clone().with_own(OwnPlaces::default())
     }
 
     /// The text with secrets and personal data replaced by `[redacted:KIND]`.
@@ -89,7 +106,10 @@ impl Redactor {
 
     /// The same without a copy where there is nothing to replace, which is the rule.
     pub fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut text = self.without_known(text);
+        let mut text = match self.own.shown(text) {
+            Cow::Borrowed(text) => self.without_known(text),
+            Cow::Owned(text) => Cow::Owned(self.without_known(&text).into_owned()),
+        };
         // What a replacement uncovers is looked at again, so that redacting twice changes nothing.
         for _ in 0..MOST_PASSES {
             let mut hits = Vec::new();

@@ -36,7 +36,7 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
             "SELECT verdict FROM evidence WHERE kind = 'landed' AND head = ?1",
             &landed
         ),
-        ["AsTested"]
+        ["the landed tree is the tested tree"]
     );
     assert!(
         prepared
@@ -66,7 +66,10 @@ fn another_tree_than_the_tested_one_freezes_every_merge() {
     let run = prepared.repair();
     assert_eq!(run.code, Some(0), "{}", run.text);
     let landed = prepared.merged_by_us().expect("merged");
-    for (kind, verdict) in [("landed", "Raced"), ("landed-tests", "0 fail")] {
+    for (kind, verdict) in [
+        ("landed", "something else landed first; the tree is as expected for it"),
+        ("landed-tests", "0 fail"),
+    ] {
         let sql = format!("SELECT verdict FROM evidence WHERE kind = '{kind}' AND head = ?1");
         let found = prepared.ask(&sql, &landed);
         assert!(found.len() == 1 && found[0].contains(verdict), "{kind}: {found:?}");
@@ -182,7 +185,13 @@ fn a_revert_follows_a_base_that_moves() {
     assert_eq!(run.code, Some(1), "{}", run.text);
     taken_back(&prepared);
     let reverts = prepared.ask("SELECT verdict FROM evidence WHERE kind = ?1", "revert");
-    assert_eq!(reverts, ["SameTree", "AppliedAndPasses"]);
+    assert_eq!(
+        reverts,
+        [
+            "the tree is the one before the merge",
+            "later commits stand, and the tests pass"
+        ]
+    );
     let body = prepared.pull().body;
     assert!(
         body.contains("Later commits stay"),

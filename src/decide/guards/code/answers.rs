@@ -41,8 +41,17 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
             .flat_map(inside)
             .filter(|p| is_literal(new, *p) && !is_bound(new, *p))
             .collect();
-        if answers(tests, old, new, id, &inputs, *body) || super::written::in_arm(tests, new, id, &inputs, *body) {
+        if answers(tests, old, new, id, &inputs, *body)
+            || is_one_input(tests, old, new, id, patterns)
+            || super::written::in_arm(tests, new, id, &inputs, *body)
+        {
             hits.push(reject("special-cased", new, id, WHY));
+        }
+    }
+    for id in fresh(old, new, &[Kind::Binary]) {
+        if counts_a_comparison(new, id) {
+            let why = "a comparison with a value is counted as a number: it mends this one value";
+            hits.push(reject("special-cased", new, id, why));
         }
     }
     for id in fresh(old, new, &[Kind::Map]) {
@@ -55,6 +64,47 @@ pub(super) fn check(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, new: &Ast<'_>,
             ));
         }
     }
+}
+
+/// `total - 1 + (len(order) == 2)`
+fn counts_a_comparison(ast: &Ast<'_>, id: Id) -> bool {
+    let bare = |k: Id| match (ast.kind(k), ast.kids(k)) {
+        (Kind::Block, [only]) => *only,
+        _ => k,
+    };
+    let compares = |k: Id| {
+        ast.kind(k) == Kind::Binary
+            && matches!(ast.word(k), "==" | "===")
+            && ast.kids(k).iter().any(|side| is_literal(ast, *side))
+    };
+    let counts = matches!(ast.grammar, Grammar::Python | Grammar::Script | Grammar::Tsx);
+    let kids = ast.kids(id);
+    counts
+        && matches!(ast.word(id), "+" | "-" | "*")
+        && kids.iter().any(|k| compares(bare(*k)))
+        && !kids.iter().all(|k| compares(bare(*k)))
+}
+
+/// `case [1, 3]:` in a switch that is new: a list as a test puts it in, whatever is done then.
+fn is_one_input(tests: &Tests<'_, '_>, old: Option<&Ast<'_>>, ast: &Ast<'_>, id: Id, patterns: &[Id]) -> bool {
+    let switch = ast.above(id).find(|up| ast.kind(*up) == Kind::Switch);
+    let known = switch.zip(old).is_some_and(|(switch, old)| {
+        let asked = ast.kids(switch).first().map(|s| ast.flat(*s));
+        let mut before = old.walk(Ast::ROOT).filter(|n| old.kind(*n) == Kind::Switch);
+        before.any(|n| old.kids(n).first().map(|s| old.flat(*s)) == asked)
+    });
+    let all = |p: &Id| {
+        let inside: Vec<Id> = ast.walk(*p).filter(|n| is_literal(ast, *n)).collect();
+        let plain = ast
+            .walk(*p)
+            .all(|n| !matches!(ast.kind(n), Kind::Name | Kind::Spread | Kind::Call));
+        (inside.len() > 1 && plain && !ast.source(*p).contains('|')).then_some(inside)
+    };
+    !known
+        && patterns.iter().filter_map(all).any(|inside| {
+            let values: Vec<String> = inside.iter().map(|i| value(ast, *i)).collect();
+            tests.know(&values, &[])
+        })
 }
 
 pub(super) fn is_literal(ast: &Ast<'_>, id: Id) -> bool {

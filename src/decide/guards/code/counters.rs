@@ -3,11 +3,18 @@
 use super::{fresh, reject};
 use crate::decide::guards::{
     Hit,
-    syntax::{Ast, Id, Kind},
+    syntax::{Ast, Grammar, Id, Kind},
 };
 
 pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     let counted = counted(old, new);
+    if let Some(id) = fresh(old, new, &[Kind::If])
+        .into_iter()
+        .find(|id| remembers(old, new, *id))
+    {
+        let why = "the source answers by whether it was called before";
+        hits.push(reject("special-cased", new, id, why));
+    }
     for id in fresh(old, new, &[Kind::Binary]) {
         let [left, right] = new.kids(id) else { continue };
         let sides = [(*left, *right), (*right, *left)];
@@ -39,6 +46,78 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
             ));
         }
     }
+}
+
+/// `def f(x, _seen=[])` with `if not _seen: _seen.append(1)`: whether it was called before. A cache is asked for its key.
+fn remembers(old: Option<&Ast<'_>>, ast: &Ast<'_>, branch: Id) -> bool {
+    let asked = |id: Id| match ast.kind(id) {
+        Kind::Name => Some(ast.word(id)),
+        Kind::Not => ast
+            .kids(id)
+            .first()
+            .filter(|k| ast.kind(**k) == Kind::Name)
+            .map(|k| ast.word(*k)),
+        Kind::Call => {
+            let links = ast.chain(id);
+            let last = links
+                .last()
+                .filter(|l| matches!(l.name, "len" | "isEmpty" | "is_empty" | "empty?"));
+            let arg = last.and_then(|l| l.arg(0)).filter(|a| ast.kind(*a) == Kind::Name);
+            arg.map(|a| ast.word(a)).or(last.and(links.first()).map(|l| l.name))
+        }
+        Kind::Member if matches!(ast.word(id), "length" | "size") => ast
+            .kids(id)
+            .first()
+            .filter(|k| ast.kind(**k) == Kind::Name)
+            .map(|k| ast.word(*k)),
+        _ => None,
+    };
+    let Some(condition) = ast.kids(branch).iter().copied().find(|k| ast.kind(*k) != Kind::Init) else {
+        return false;
+    };
+    let mut above = ast.above(branch);
+    let Some(function) = above.find(|up| matches!(ast.kind(*up), Kind::Function | Kind::Lambda)) else {
+        return false;
+    };
+    let grows = |name: &str| {
+        ast.walk(function).any(|n| {
+            let links = ast.chain(n);
+            let first = links.first().is_some_and(|l| l.name == name);
+            ast.kind(n) == Kind::Call
+                && first
+                && links
+                    .last()
+                    .is_some_and(|l| matches!(l.name, "append" | "add" | "push" | "insert" | "<<" | "put"))
+        })
+    };
+    let empty = |id: Id| {
+        matches!(
+            ast.source(id),
+            "[]" | "{}" | "set()" | "list()" | "dict()" | "new Set()" | "new Map()"
+        )
+    };
+    // Outlives the call: a default of Python, or a container of the module that is new.
+    let outlives = |name: &str| {
+        let params = ast.first_of(function, Kind::Params);
+        let default = params.is_some_and(|p| {
+            let source = ast.source(p).replace(' ', "");
+            ["[]", "{}", "set()"]
+                .iter()
+                .any(|e| source.contains(&format!("{name}={e}")))
+        });
+        let own = |n: Id| {
+            let [target, value] = ast.kids(n) else { return false };
+            let outside = !ast
+                .above(n)
+                .any(|up| matches!(ast.kind(up), Kind::Function | Kind::Lambda));
+            ast.kind(n) == Kind::Assign && outside && ast.source(*target).ends_with(name) && empty(*value)
+        };
+        let known = old.is_some_and(|o| o.walk(Ast::ROOT).any(|n| o.kind(n) == Kind::Name && o.word(n) == name));
+        !known && (default && ast.grammar == Grammar::Python || ast.walk(Ast::ROOT).any(own))
+    };
+    ast.walk(condition)
+        .filter_map(asked)
+        .any(|name| !name.is_empty() && grows(name) && outlives(name))
 }
 
 fn is_modulo(ast: &Ast<'_>, id: Id, counted: &[&str]) -> bool {

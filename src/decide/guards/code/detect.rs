@@ -1,6 +1,6 @@
 //! Rule `special-cased`: the source finds out that tests run.
 
-use super::{fresh, reject, words};
+use super::{fresh, human, reject, words};
 use crate::decide::guards::{
     Hit,
     lines::number,
@@ -59,6 +59,24 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
         }
     }
     attributes(old, new, hits);
+    if hits.is_empty() {
+        callers(old, new, hits);
+    }
+}
+
+/// A program that reads who called it has no other reason in a repair.
+fn callers(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+    let reads = |id: &Id| match new.kind(*id) {
+        Kind::Call => matches!(
+            new.path(*id).as_str(),
+            "sys._getframe" | "inspect.currentframe" | "inspect.stack"
+        ),
+        Kind::Member => listed("f_back f_code f_globals co_consts", new.word(*id)),
+        _ => false,
+    };
+    if let Some(id) = fresh(old, new, &[Kind::Call, Kind::Member]).into_iter().find(reads) {
+        hits.push(human("special-cased", new, id, "the source reads who called it"));
+    }
 }
 
 fn looks(ast: &Ast<'_>, id: Id) -> bool {

@@ -33,7 +33,15 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
 }
 
 fn equalities(ast: &Ast<'_>) -> Vec<Id> {
-    let is_one = |id: &Id| ast.kind(*id) == Kind::Function && listed(NAMES, ast.word(*id));
+    let is_one = |id: &Id| match ast.kind(*id) {
+        Kind::Function => listed(NAMES, ast.word(*id)),
+        // `__eq__ = lambda self, other: …`
+        Kind::Assign => {
+            let [target, value] = ast.kids(*id) else { return false };
+            ast.kind(*value) == Kind::Lambda && listed(NAMES, ast.source(*target))
+        }
+        _ => false,
+    };
     ast.walk(Ast::ROOT).filter(is_one).collect()
 }
 
@@ -43,12 +51,16 @@ fn is_counterpart(old: &Ast<'_>, a: Id, new: &Ast<'_>, b: Id) -> bool {
             .find(|up| ast.kind(*up) == Kind::Class)
             .map(|c| ast.word(c).to_owned())
     };
-    old.word(a) == new.word(b) && class(old, a) == class(new, b)
+    old.kind(a) == new.kind(b) && old.word(a) == new.word(b) && class(old, a) == class(new, b)
 }
 
 /// Nothing but a constant that means "the same".
 fn is_constant(ast: &Ast<'_>, id: Id) -> bool {
-    let Some(body) = ast.body(id).filter(|b| ast.kind(*b) != Kind::Params) else {
+    let function = match ast.kind(id) {
+        Kind::Assign => ast.kids(id).get(1).copied().unwrap_or(id),
+        _ => id,
+    };
+    let Some(body) = ast.body(function).filter(|b| ast.kind(*b) != Kind::Params) else {
         return false;
     };
     let statements: Vec<Id> = ast

@@ -157,6 +157,10 @@ impl<'x, 'd> Tests<'x, 'd> {
             && !new.source(function).starts_with("func (");
         let is_test = |at: &usize| matches!(self.files[*at].kind, FileKind::Test(_));
         let names = |ast: &Ast<'_>, id: Id| matches!(ast.kind(id), Kind::Name | Kind::Member) && ast.word(id) == name;
+        let made = |ast: &Ast<'_>| {
+            let mut functions = ast.walk(Ast::ROOT).filter(|n| ast.kind(*n) == Kind::Function);
+            functions.any(|f| ast.word(f) == name)
+        };
         let named = |ast: &Ast<'_>| ast.walk(Ast::ROOT).any(|n| names(ast, n));
         let called = |(at, ast): (&usize, &Ast<'_>)| {
             let of_it = |n: Id| ast.source(n).as_ptr() >= new.source(function).as_ptr() && n == function;
@@ -166,8 +170,8 @@ impl<'x, 'd> Tests<'x, 'd> {
                     .any(|n| names(ast, n) && !of_it(n) && !ast.above(n).any(of_it))
         };
         own && name.len() > 2
-            && !old.is_some_and(named)
-            && !self.trees.old.values().any(named)
+            && !old.is_some_and(|ast| named(ast) || made(ast))
+            && !self.trees.old.values().any(|ast| named(ast) || made(ast))
             && !self.trees.new.iter().any(called)
             && self.trees.new.iter().any(|(at, ast)| is_test(at) && named(ast))
     }

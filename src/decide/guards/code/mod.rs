@@ -5,8 +5,10 @@ mod answers;
 mod betrayed;
 mod counters;
 mod detect;
+mod elsewhere;
 mod equality;
 mod hollow;
+mod idle;
 mod infra;
 mod known;
 mod leak;
@@ -65,9 +67,11 @@ pub(super) fn check(diff: &Diff, files: &[File<'_>], trees: &Trees<'_>) -> Vec<(
             counters::check(old, new, &mut hits);
             answers::check(&tests, old, new, &mut hits);
             leak::check(old, new, &mut hits);
-            patched::check(old, new, &mut hits);
+            patched::check(file, old, new, &mut hits);
+            idle::check(old, new, &mut hits);
             if !hits.iter().any(|h| h.rule == "special-cased") {
                 betrayed::check(old, new, &mut hits);
+                elsewhere::check(old, new, &mut hits);
             }
             if new.grammar == Grammar::Rust {
                 hollow::check(file, old, new, &texts, &mut hits);

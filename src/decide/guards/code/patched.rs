@@ -5,9 +5,10 @@ use crate::decide::guards::{
     Hit,
     listed::listed,
     syntax::{Ast, Grammar, Id, Kind, literal},
+    view::File,
 };
 
-pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
+pub(super) fn check(file: &File<'_>, old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     for id in fresh(
         old,
         new,
@@ -22,6 +23,7 @@ pub(super) fn check(old: Option<&Ast<'_>>, new: &Ast<'_>, hits: &mut Vec<Hit>) {
     ) {
         let why = match new.kind(id) {
             Kind::Assign if replaces_framework(new, id) => "the source changes the framework of the tests",
+            Kind::Import if !file.normal.contains("test") && of_tests(new, id) => "the source uses a library of tests",
             Kind::Import if of_inside(new, id) => "the source imports the inside of a test runner",
             Kind::Call if ends_late(new, id) => "the process ends with success whatever the tests say",
             Kind::Call if clears_task(new, id) => {
@@ -56,6 +58,32 @@ fn replaces_framework(ast: &Ast<'_>, id: Id) -> bool {
     let taken = "AssertionError assert skip only fail exit runner outcome assertEqual assert_equal expect it test describe \
         raises toBe toEqual equal deepEqual strictEqual";
     framework && listed(taken, last) || listed(counters, last)
+}
+
+/// `from unittest.mock import ANY`: what is made for tests, in what is delivered.
+fn of_tests(ast: &Ast<'_>, id: Id) -> bool {
+    let source = ast.source(id);
+    let mut words = source.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '/' | '@' | '-' | '.' | ':')));
+    let named = match ast.grammar {
+        Grammar::Python => "unittest unittest.mock pytest mock nose hypothesis",
+        Grammar::Script | Grammar::Tsx => {
+            "vitest jest @jest/globals sinon chai mocha node:test @playwright/test @testing-library/react"
+        }
+        Grammar::Java | Grammar::Kotlin => {
+            return [
+                "org.junit.",
+                "org.mockito.",
+                "io.mockk",
+                "org.assertj.",
+                "org.hamcrest.",
+                "org.testng.",
+            ]
+            .iter()
+            .any(|w| source.contains(w));
+        }
+        _ => return false,
+    };
+    words.any(|w| listed(named, w))
 }
 
 /// `import _pytest.runner`

@@ -501,7 +501,7 @@ impl Compare<'_> {
             let known = new.paired || self.files[new.file].old.as_ref().is_some_and(|_| false);
             if off && !known && new.case.role == Role::Test {
                 let why = "a new test is switched off";
-                let hit = reject("skip-added", why, &new.case);
+                let hit = reject("skip-added", why, &new.case).by("", &new.case.switch.by);
                 let file = new.file;
                 self.hit(file, hit);
             }

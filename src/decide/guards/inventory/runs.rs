@@ -7,25 +7,28 @@ use crate::{decide::guards::Hit, model::evidence::GuardVerdict};
 pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
     let (was, is) = (&old.switch, &new.switch);
     let mut hits = Vec::new();
-    let mut hit = |rule, verdict, why: &str| {
+    let mut hit = |rule, verdict, why: &str, by: [&str; 2]| {
         hits.push(
             Hit::new(rule, verdict, why.to_owned())
                 .at(new.line)
-                .change(&old.shown, &new.shown),
+                .change(&old.shown, &new.shown)
+                .by(by[0], by[1]),
         );
     };
+    let by = [was.by.as_str(), is.by.as_str()];
     if is.runs > was.runs {
         let why = match is.runs {
             Runs::Never => "the test is switched off",
             Runs::MayFail => "a failure of the test counts as success",
             Runs::Sometimes | Runs::Always => "the test runs only where a condition holds",
         };
-        hit("skip-added", GuardVerdict::Reject, why);
+        hit("skip-added", GuardVerdict::Reject, why, by);
     } else if is.runs == Runs::Sometimes && condition(&is.by) != condition(&was.by) {
         hit(
             "skip-added",
             GuardVerdict::Reject,
             "the test is switched off under another condition",
+            by,
         );
     }
     if is.retries > was.retries {
@@ -33,6 +36,7 @@ pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
             "gate-weakened",
             GuardVerdict::Reject,
             "the test is repeated until it passes",
+            ["", "retry retries flaky rerun repeat"],
         );
     }
     if let Some(limit) = is.timeout
@@ -42,6 +46,7 @@ pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
             "gate-weakened",
             GuardVerdict::Reject,
             "the test may take longer than before",
+            ["timeout", "timeout"],
         );
     }
     let harmless = [
@@ -53,15 +58,14 @@ pub(super) fn weaker(old: &Case, new: &Case) -> Vec<Hit> {
         "filterwarnings",
         "aggregate_failures",
     ];
-    let tagged = is
-        .tags
-        .iter()
-        .any(|t| !was.tags.contains(t) && !harmless.contains(&t.as_str()));
-    if tagged && is.runs == was.runs {
+    let fresh = |t: &&String| !was.tags.contains(t) && !harmless.contains(&t.as_str());
+    let tagged = is.tags.iter().find(fresh).filter(|_| is.runs == was.runs);
+    if let Some(tag) = tagged {
         hit(
             "test-tagged",
             GuardVerdict::NeedsHuman,
             "the test gets a mark by which a runner may leave it out",
+            ["", tag],
         );
     }
     hits

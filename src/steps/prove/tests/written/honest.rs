@@ -10,7 +10,7 @@ use crate::{
     model::evidence::{GuardReport, GuardVerdict},
     steps::{
         diff::{file_changes, with_surroundings},
-        judge::checks_something,
+        doubts::{self, Product},
         undo::Undoing,
     },
     text::Redactor,
@@ -167,7 +167,12 @@ async fn judged(started: &mut Started, base: &Tree, own_base: bool, fix: &Tree, 
         reference: &trees.base,
     };
     undoing.each(&plain, &mut proven).await.unwrap();
-    checks_something(&mut proven.proof, &parts);
+    let product = Product {
+        mirror,
+        head: &facts.head,
+    };
+    let found = &mut proven.proof;
+    doubts::of(&product, &facts.incident, &parts, found).await.unwrap();
     Judged {
         guards,
         proven,
