@@ -5,6 +5,7 @@ mod answers;
 mod betrayed;
 mod counters;
 mod detect;
+mod dropped;
 mod elsewhere;
 mod equality;
 mod hollow;

@@ -155,20 +155,8 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
     let is = |list: &'static str| listed(list, last);
     let starts = |list: &str| begins(list, last);
     let flag = !element && is_flag(value);
-    // An event that starts a run.
-    if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
-        return Trend::TakenIn;
-    }
-    if keys.len() > 1 && last == "shell" {
-        return Trend::Shell;
-    }
-    if path
-        .last()
-        .is_some_and(|p| p.starts_with("module:") || p.starts_with("rule:"))
-    {
-        return Trend::Check;
-    }
-    if let Some(known) = by_one_key(last, value, within(&["hooks"])) {
+    let by_place = || by_place(path, &keys, element);
+    if let Some(known) = by_place().or_else(|| by_one_key(last, value, within(&["hooks"]))) {
         return known;
     }
     let rules = within(&RULES)
@@ -251,6 +239,19 @@ pub(super) fn trend(path: &[String], value: &str) -> Trend {
         return Trend::TakenIn;
     }
     Trend::Unknown
+}
+
+/// What stands in a place that says it all.
+fn by_place(path: &[String], keys: &[String], element: bool) -> Option<Trend> {
+    // An event that starts a run.
+    if keys.first().is_some_and(|k| k == "on") && keys.len() == 2 && !element {
+        return Some(Trend::TakenIn);
+    }
+    if keys.len() > 1 && keys.last().is_some_and(|k| k == "shell") {
+        return Some(Trend::Shell);
+    }
+    let named = |p: &String| p.starts_with("module:") || p.starts_with("rule:");
+    path.last().is_some_and(named).then_some(Trend::Check)
 }
 
 fn lets_pass(key: &str) -> bool {

@@ -332,17 +332,19 @@ pub(super) fn is_fewer(tool: &str, path: &[String], value: &str) -> bool {
         }
         _ if runner && keys.iter().any(|k| k == "shard") => true,
         ("jest", "testfailureexitcode") | ("golangci", "issuesexitcode") | (_, "failureexitcode") => zero,
-        ("jest", "forceexit" | "filter") => !off,
-        ("vitest", "update" | "onunhandlederror" | "dir" | "project") | ("bun", "root") => !off,
+        ("jest", "forceexit" | "filter")
+        | ("vitest", "update" | "onunhandlederror" | "dir" | "project")
+        | ("bun", "root")
+        | ("golangci", "new" | "newfromrev" | "newfrommergebase" | "newfrompatch")
+        | ("tox", "platform")
+        | ("nextest", "runwrapper")
+        | ("mypy", "disableerrorcode")
+        | ("phpunit", "@prefix") => !off,
         ("playwright", "updatesnapshots") => matches!(value, "all" | "changed"),
-        ("golangci", "new" | "newfromrev" | "newfrommergebase" | "newfrompatch") => !off,
-        ("tox", "platform") | ("nextest", "runwrapper") => !off,
         ("mypy", "followimports") => matches!(value, "skip" | "silent"),
-        ("mypy", "disableerrorcode") => !off,
         ("rubocop", "severity") => matches!(value, "info" | "refactor" | "convention"),
         ("rubocop", "newcops") => value == "disable",
         ("phpunit", "@suffix") => value != "Test.php",
-        ("phpunit", "@prefix") => !off,
         ("phpunit", "group") => keys.iter().any(|k| matches!(k.as_str(), "include" | "exclude")),
         ("cargo", "path") => keys.first().is_some_and(|k| k == "test" || k == "bench"),
         ("pytest", "pythonfiles" | "pythonclasses" | "pythonfunctions") => !keeps_default(last, value),

@@ -3,6 +3,7 @@
 
 mod beside;
 mod cmake;
+mod commands;
 mod flags;
 mod gradle;
 mod groovy;
@@ -93,7 +94,7 @@ fn gate(file: &File<'_>, texts: &Texts<'_>, moved: &Moved, out: &mut Judged) {
         gradle::compare(old, new, out);
     }
     if matches!(file.name(), ".rspec" | ".rspec-local" | "maven.config") {
-        return judge::program_options(old, new, out);
+        return commands::program_options(old, new, out);
     }
     let Some(format) = format(file.name()) else {
         if file.change.old.is_some() {

@@ -315,18 +315,15 @@ impl Out {
             }
             let indented = raw.starts_with([' ', '\t']);
             self.path = vec![section.clone()];
-            match line.split_once(['=', ':']).filter(|_| !indented || key.is_empty()) {
-                Some((name, value)) => {
-                    name.trim().clone_into(&mut key);
-                    self.set_env(&key, value, number(at));
-                    for part in value.split('\n').map(str::trim).filter(|p| !p.is_empty()) {
-                        self.below(key.clone(), |s| s.put(part, number(at)));
-                    }
+            if let Some((name, value)) = line.split_once(['=', ':']).filter(|_| !indented || key.is_empty()) {
+                name.trim().clone_into(&mut key);
+                self.set_env(&key, value, number(at));
+                for part in value.split('\n').map(str::trim).filter(|p| !p.is_empty()) {
+                    self.below(key.clone(), |s| s.put(part, number(at)));
                 }
-                None => {
-                    self.set_env(&key, line, number(at));
-                    self.below(key.clone(), |s| s.below("[]", |s| s.put(line, number(at))));
-                }
+            } else {
+                self.set_env(&key, line, number(at));
+                self.below(key.clone(), |s| s.below("[]", |s| s.put(line, number(at))));
             }
         }
         self.path.clear();

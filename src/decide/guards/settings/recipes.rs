@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    judge::{Judged, script},
+    commands::script,
+    judge::Judged,
     make::make,
     shell::{self, Command},
 };
