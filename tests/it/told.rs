@@ -325,11 +325,11 @@ fn a_config_that_looks_at_nothing_is_told_by_its_check() {
     config["repos"]["shop"]["logs"] = json!([{ "path": "/dev/zero" }, { "path": street.home() }]);
     street.configure(&config);
     let (code, text) = street.run(&["config", "check"]);
+    // A tick runs with it, and is blind there: the check ends as that tick would.
     assert!(
-        code == 78 && text.contains("value \"ulr\" is asked for by neither file"),
+        code == 3 && text.contains("value \"ulr\" is asked for by neither file of the collector; for example \"url\""),
         "{text}"
     );
-    assert!(text.contains("did you mean \"url\"?"), "{text}");
     assert!(text.contains("/dev/zero is no regular file"), "{text}");
     assert_eq!(text.matches("is no regular file").count(), 2, "{text}");
 }
